@@ -14,6 +14,25 @@ A, B = np.arange(12.0).reshape(3, 4), np.arange(24.0).reshape(2, 3, 4)
 K, J = np.array([2, 0]), np.array([1, 3])
 ODD = np.array([False, True, False, True])
 
+def test_lists_of_traced_indices() -> None:
+    def f(x: Any) -> Any:
+        a = np.sin(x * A)
+        sums = np.sum(a, axis=1)
+        k, j = np.argmax(sums), np.argmin(sums)
+        a[[k, j]] = a[[j, k]] * 2
+        a[:, [k, j]] = a[:, [j, k]] * a[0, 0]
+        a[[k, j], [j, 1]] = a[0, :2]
+        a[[0, k], 1:3] -= 5 * a[1, 1]
+        np.add.at(a, [k, j, k], a[0])
+        a[(k, j),] *= 2.0
+        a[(0, 1),] += a[2, 0]
+        a[[]] = 3.0
+        return np.sum(a * np.cos(B[1])) + np.sum(a[(j, 1),])
+
+    assert jit(f)(0.7) == pytest.approx(f(0.7))
+    assert grad(f)(0.7) == pytest.approx((f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6, rel=1e-6)
+
+
 KEYS: dict[str, tuple[Any, np.ndarray, Any]] = {
     "later axis": (np.s_[:, K], A, np.full((3, 2), 7.0)),
     "after dots": (np.s_[..., K], A, np.full((3, 2), 7.0)),

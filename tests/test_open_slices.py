@@ -1,4 +1,4 @@
-"""Slices that end or begin at the number of a round, x[:i] and A[i, i + 1:]: rows under a mask, so loops stay loops."""
+"""Slices that end or begin at the number of a round, x[:i], A[i, i:] += y: rows under a mask, so loops stay loops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback import grad, jit
+from pullback import grad, hessian, jit
 
 RNG = np.random.default_rng(4)
 
@@ -46,7 +46,55 @@ def means_so_far(A, b):
     return x
 
 
-@pytest.mark.parametrize("function", [back_substitution, forward_substitution, cholesky, means_so_far])
+def elimination_by_rows(A, b):
+    A, b = A.copy(), b.copy()
+    for k in range(len(b) - 1):
+        for r in range(k + 1, len(b)):
+            f = A[r, k] / A[k, k]
+            A[r, k:] -= f * A[k, k:]
+            b[r] -= f * b[k]
+    return back_substitution(A, b)
+
+
+def cholesky_by_columns(A, b):
+    L = np.tril(A)
+    for k in range(len(b)):
+        L[k, k] = np.sqrt(L[k, k])
+        L[k + 1 :, k] /= L[k, k]
+        for j in range(k + 1, len(b)):
+            L[j:, j] -= L[j:, k] * L[j, k]
+    return L @ b
+
+
+def stores_of_all_kinds(A, b):
+    y, M = b.copy(), A.copy()
+    for i in range(1, len(b) - 1):
+        y[:i] *= 0.99
+        y[i:] = 0.5 * y[i:] + b[i:]
+        M[i, :i] = y[i]
+        M[:, i + 1 :] += 0.01 * M[0, i + 1 :]
+        M[i + 1 :] -= 0.001 * M[i]
+        row = M[i - 1]
+        row[i:] = np.sin(row[i:])
+        y[i : 2 * i % 7 + i] = 0.1
+    return M @ y + M[0]
+
+
+def quotients_below(A, b):
+    y = np.abs(b)
+    for i in range(len(b)):
+        y[i:] = np.sqrt(y[i:] / y[i])
+        y[:i] = y[:i] ** 2 + b[0]
+    return y
+
+
+LOOPS = [
+    back_substitution, forward_substitution, cholesky, means_so_far, elimination_by_rows, cholesky_by_columns,
+    quotients_below,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", LOOPS)
 def test_loops_over_rows_stay_loops(function: Callable[..., Any]) -> None:
     n = 40
     A = RNG.standard_normal((n, n))
@@ -62,6 +110,52 @@ def test_loops_over_rows_stay_loops(function: Callable[..., Any]) -> None:
     h = 1e-6
     want = (loss(A + h * E, b + h * e) - loss(A - h * E, b - h * e)) / (2 * h)
     assert np.sum(of_matrix * E) + of_vector @ e == pytest.approx(want, rel=1e-6)
+
+
+def test_stores_of_all_kinds() -> None:
+    n = 20
+    A, b, e = RNG.standard_normal((n, n)), RNG.standard_normal(n), RNG.standard_normal(n)
+    loss = lambda b: np.sum(stores_of_all_kinds(A, b) ** 2)  # noqa: E731
+    np.testing.assert_allclose(jit(loss)(b), loss(b), rtol=1e-12)
+    h = 1e-6
+    assert grad(loss)(b) @ e == pytest.approx((loss(b + h * e) - loss(b - h * e)) / (2 * h), rel=1e-6)
+    for f, given in ((loss, grad(loss)), (grad(loss), lambda b: hessian(loss)(b) @ e)):
+        want = (np.asarray(f(b + 1e-5 * e)) - np.asarray(f(b - 1e-5 * e))) / 2e-5
+        made = given(b) @ e if f is loss else given(b)
+        np.testing.assert_allclose(made, want, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex128])
+def test_stores_keep_the_dtype(dtype: Any) -> None:
+    def f(x: Any) -> Any:
+        y = (np.arange(40) * x).astype(dtype)
+        for i in range(40):
+            y[i:] = y[i:] + i
+            y[:i] += 1
+        return y
+
+    made = jit(f)(1.5)
+    assert made.dtype == dtype
+    np.testing.assert_array_equal(made, f(1.5))
+
+
+def test_what_numpy_refuses_to_store() -> None:
+    def cast(x: Any) -> Any:
+        y = np.arange(40) * int(x)
+        for i in range(1, 40):
+            y[:i] += 0.5
+        return y
+
+    def broadcast(x: Any) -> Any:
+        y = np.arange(40.0) * x
+        for i in range(1, 40):
+            y[:i] = np.ones(2) * x
+        return y
+
+    for f, error in ((cast, TypeError), (broadcast, ValueError)):
+        for each in (f, jit(f)):
+            with pytest.raises(error):
+                each(2.0)
 
 
 def kept(x, n):
@@ -94,6 +188,22 @@ def in_a_list(x, n):
     return np.sum(y)
 
 
+def changed_in_place(x, n):
+    y = np.zeros(n) + x
+    for i in range(n):
+        part = y[:i]
+        part *= 1.01
+    return np.sum(y)
+
+
+def stored_into(x, n):
+    y = np.zeros((n, 2)) + x
+    for i in range(n):
+        before, y[:i] = y[i:], 0.9 * y[:i]
+        y[0] += 0.1 * np.sum(before)
+    return np.sum(y)
+
+
 def from_the_end(x, n):
     y = np.zeros(n)
     y[0] = x
@@ -102,7 +212,7 @@ def from_the_end(x, n):
     return np.sum(y)
 
 
-@pytest.mark.parametrize("function", [kept, kept_turned, in_a_list, from_the_end])
+@pytest.mark.parametrize("function", [kept, kept_turned, in_a_list, changed_in_place, stored_into, from_the_end])
 def test_views_see_stores_and_negative_ends_count_from_the_end(function: Callable[..., Any]) -> None:
     n = 30
     np.testing.assert_allclose(jit(lambda x: function(x, n))(0.3), function(0.3, n), rtol=1e-12)

@@ -80,8 +80,9 @@ def test_complex_ufuncs_are_refused() -> None:
     ],
 )
 def test_refusals(function: Callable[..., Any], said: str) -> None:
-    with pytest.raises(TypeError, match=said):
+    with pytest.raises(TypeError, match=said) as found:
         grad(function)(0.7)
+    assert "test_scipy.py:" in str(found.value)  # the user's line
 
 
 def test_functions_are_what_they_were_after_a_trace() -> None:

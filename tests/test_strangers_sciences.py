@@ -204,6 +204,55 @@ def period_of_a_star(p):
     return np.log(np.sum(np.exp(S.signal.lombscargle(t, light - light.mean(), np.linspace(0.5, 6, 50)))))
 
 
+@program(0.6, 1.3, 0.7)
+def elimination_with_pivots(p):
+    n = 5
+    i = np.arange(n)
+    a, b = p[0] ** np.abs(i[:, None] - i) + p[1] * np.eye(n)[::-1], np.cos(i * p[2])
+    for k in range(n):
+        m = k + np.argmax(np.abs(a[k:, k]))
+        if m != k:
+            a[[k, m]] = a[[m, k]]
+            b[[k, m]] = b[[m, k]]
+        for r in range(k + 1, n):
+            f = a[r, k] / a[k, k]
+            a[r, k:] -= f * a[k, k:]
+            b[r] -= f * b[k]
+    x = np.zeros(n)
+    for k in reversed(range(n)):
+        x[k] = (b[k] - a[k, k + 1 :] @ x[k + 1 :]) / a[k, k]
+    return np.sum(x * np.arange(1.0, n + 1))
+
+
+@program(0.02, 0.025, 0.027)
+def rates_of_swaps(p):
+    ends = np.array([1.0, 2.0, 4.0])
+
+    def gap(z):
+        curve = S.interpolate.CubicSpline(np.r_[0.0, ends], np.r_[0.02, z], bc_type="natural")
+        gaps = []
+        for i, end in enumerate(ends):
+            times = np.arange(1, int(end) + 1)  # a size that each round knows alone
+            discount = np.exp(-curve(times) * times)
+            gaps.append(p[i] * discount.sum() + discount[-1] - 1)
+        return np.array(gaps)
+
+    z = S.optimize.fsolve(gap, np.full(3, 0.02), xtol=1e-13)
+    return S.interpolate.PchipInterpolator(ends, z)(2.7) + z.sum()
+
+
+@program(1.5, 0.3)
+def swing_until_it_hangs(p):
+    def level(t, y):
+        return y[0]
+
+    level.terminal = True
+    path = S.integrate.solve_ivp(
+        lambda t, y: (y[1], -p[0] * y[0] - p[1] * y[1]), (0, 5), [1, 0], events=level, rtol=1e-10, atol=1e-12
+    )
+    return path.t_events[0][0] + path.y[1, -1] + sum(p)  # which lets the function be walked
+
+
 def _differences(f: Callable[..., Any], x: np.ndarray, h: float = 1e-5) -> np.ndarray:
     return np.array([(np.asarray(f(x + h * e)) - np.asarray(f(x - h * e))) / (2 * h) for e in np.eye(len(x))])
 

@@ -8,7 +8,7 @@ TraceError: bool() of a traced value
 
 from __future__ import annotations
 
-import linecache
+import numpy as np
 
 from ..ir.explained import Explained
 from ..ir.graph import Where
@@ -24,6 +24,14 @@ class TraceAttributeError(TraceError, AttributeError):
 
 class TraceIndexError(TraceError, IndexError):
     """An index that a traced array cannot take."""
+
+
+class TraceAxisError(TraceIndexError, np.exceptions.AxisError):
+    """An axis that an array does not have."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        np.exceptions.AxisError.__init__(self, text)
 
 
 class TraceValueError(TraceError, ValueError):
@@ -53,8 +61,7 @@ def message(verdict: str, where: Where | None = None, fix: str = "", **facts: ob
     """The text of an error: the verdict, the user's line, facts, and the way out."""
     lines = [verdict]
     if where is not None:
-        source = linecache.getline(where.file, where.line).strip()
-        lines.append(f"  at {where.file}:{where.line}" + (f": {source}" if source else ""))
+        lines.append(f"  at {where.told()}")
     lines += [f"  {name}: {value}" for name, value in facts.items()]
     if fix:
         lines.append(f"  fix: {fix}")

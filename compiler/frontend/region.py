@@ -22,7 +22,7 @@ from ..ir.types import TRACED, Type
 from ..ops import elementwise
 from . import tracing, tree
 from .array import Array, value_of
-from .errors import TraceError, message
+from .errors import TraceError, TraceValueError, message
 from .operators import has_complex
 from .promotion import lift
 from .state.kept import holds_traced
@@ -267,12 +267,18 @@ def at(path: str) -> str:
     return f" at {path}" if path else ""
 
 
-def refuse(verdict: str, fix: str, **facts: object) -> NoReturn:
+def refuse(verdict: str, fix: str, error: type[TraceError] = TraceError, **facts: object) -> NoReturn:
     """Raise a located error."""
-    raise TraceError(message(verdict, user_line(), fix, **facts))
+    raise error(message(verdict, user_line(), fix, **facts))
+
+
+def unfit(verdict: str, fix: str, **facts: object) -> NoReturn:
+    """Raise a located error that is a ValueError: of shapes or numbers that NumPy or SciPy would not take either."""
+    refuse(verdict, fix, TraceValueError, **facts)
 
 
 __all__ = [
     "Leaf", "Region", "arguments", "arrays_of", "at", "call", "converted", "difference", "flatten", "joined", "leaf_of",
     "mapped", "numbers", "paths", "rebuild", "refuse", "trace_region",
+    "unfit",
 ]

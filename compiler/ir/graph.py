@@ -7,6 +7,7 @@ operation, because the primitive's own rule gives the result types.
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any, NamedTuple
@@ -25,6 +26,11 @@ class Where(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file.replace(chr(92), '/').rpartition('/')[2]}:{self.line}"
+
+    def told(self) -> str:
+        """As errors say it: the whole name of the file, and what stands there."""
+        source = linecache.getline(self.file, self.line).strip()
+        return f"{self.file}:{self.line}" + (f": {source}" if source else "")
 
 
 class Value:

@@ -130,7 +130,8 @@ class Refused(Primitive):
         raise TypeError(attrs["text"])
 
     def expand(self, b, op, args):
-        raise TypeError(op.attrs["text"])
+        text, where = op.attrs["text"], op.where or b.where
+        raise TypeError(text if where is None or "\n" in text else f"{text}\n  at {where.told()}")
 
     def pull(self, b, op, cotangents):
         return [self.of(b, a.type, op.attrs["text"], [*cotangents, *op.args]) for a in op.args]

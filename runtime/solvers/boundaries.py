@@ -72,7 +72,7 @@ def solve_bvp(
     ends = Closed("solve_bvp_bc", lambda b, z: vector(R.call(bc, z[:n], b, *more(z))), floats(n), floats(size))
     for name, closed, count in (("fun", f, n), ("bc", ends, size)):
         if closed.shapes[0] != (count,):
-            R.refuse(f"solve_bvp: {name} returns an array of shape {closed.shapes[0]}", f"return {count} numbers")
+            R.unfit(f"solve_bvp: {name} returns an array of shape {closed.shapes[0]}", f"return {count} numbers")
     start, success, niter, status = _guess(f, ends, n, told, kept)
     first, last = kept[0][0], kept[0][-1]
 

@@ -68,7 +68,7 @@ def quad(
     else:
         f = Closed("quad", called, floats())
     if int(np.prod(f.shapes[0], dtype=int)) != 1:
-        R.refuse(f"quad: the integrand returns an array of shape {f.shapes[0]}", "let it return a number")
+        R.unfit(f"quad: the integrand returns an array of shape {f.shapes[0]}", "let it return a number")
     sign = 1.0 if infinite[1] > infinite[0] or not any(infinite) else -1.0
 
     def ranged(a: Any, b: Any) -> Range:

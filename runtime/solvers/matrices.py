@@ -55,7 +55,7 @@ def square(name: str, *matrices: Any) -> list[Any]:
     made = [matrix(each) for each in matrices]
     for each in made:
         if each.ndim < 2 or each.shape[-2] != each.shape[-1]:
-            R.refuse(f"{name} of an array of shape {each.shape}", "give it square matrices")
+            R.unfit(f"{name} of an array of shape {each.shape}", "give it square matrices")
     return made
 
 
@@ -259,7 +259,11 @@ def stein(a: Any, q: Any) -> Any:
     eye = np.eye(a.shape[-1])
     inverse = np.linalg.inv(a + eye)
     b = inverse @ (a - eye)
-    return whole(sylvester(*alike(b, adjoint(b), -2 * (inverse @ q @ adjoint(inverse)))))
+    made = whole(sylvester(*alike(b, adjoint(b), -2 * (inverse @ q @ adjoint(inverse)))))
+    largest, asked = np.max(abs(made), initial=0.0), np.max(abs(q), initial=0.0)
+    singular = np.finfo(float).eps * largest > asked  # rounding alone makes of a singular equation one like that
+    holds(~singular, "A singular matrix detected: two eigenvalues of a have the product 1")
+    return made
 
 
 _MEANINGS = (

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.frontend import region as R
+from ...compiler.frontend.array import find
 from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.patched.recoded import recode
 from ..control import scan, while_loop
@@ -108,7 +109,7 @@ def _slope(name: str, fun: Any, n: int, args: Any, vectorized: bool = False) -> 
     closed = Closed(name, called, floats(), floats(n))
     if closed.shapes[0] != (n,):
         fix = f"let it return {n} numbers, a derivative for each of y0"
-        R.refuse(f"{name}: the function returns an array of shape {closed.shapes[0]}", fix)
+        R.unfit(f"{name}: the function returns an array of shape {closed.shapes[0]}", fix)
     return closed
 
 
@@ -129,9 +130,11 @@ def solve_ivp(
         method = "DOP853"
     if method not in (*EXPLICIT, *STIFF):
         fix = f"use {', '.join((*EXPLICIT, *STIFF))} or LSODA"
-        R.refuse(f"solve_ivp with method={method!r} on traced parameters", fix)
+        R.unfit(f"solve_ivp with method={method!r} on traced parameters", fix)
     y, times, args = vector(y0), vector([] if t_eval is None else t_eval), () if args is None else tupled(args)
     start, end = (vector(t) for t in t_span)
+    if t_eval is not None and find([t_span, t_eval]) is None:
+        _check_times(float(t_span[0]), float(t_span[1]), np.asarray(t_eval, float))
     f, watched = _slope("solve_ivp", fun, y.shape[0], args, vectorized), _events(events, y.shape[0], args)
     if t_eval is not None and watched is not None and np.any(watched.terminal):
         fix = "leave t_eval out, and read sol.t[-1] and sol.y[:, -1], or sol.t_events[0][0]"
@@ -157,6 +160,15 @@ def solve_ivp(
     else:
         made.update(t=Ends("t", start, np.where(fine, stopped, np.nan)), y=Ends("y", y, rows[0]))
     return made
+
+
+def _check_times(start: float, end: float, times: np.ndarray) -> None:
+    """Times lie between the ends, in order."""
+    low, high = min(start, end), max(start, end)
+    if np.any(times < low) or np.any(times > high):
+        R.unfit("solve_ivp: values in `t_eval` are not within `t_span`", f"use times from {low:g} to {high:g}")
+    if np.any(np.diff(times) * np.sign(end - start) <= 0):
+        R.unfit("solve_ivp: values in `t_eval` are not properly sorted", "sort them in the direction of `t_span`")
 
 
 def _events(events: Any, n: int, args: tuple[Any, ...]) -> Events | None:

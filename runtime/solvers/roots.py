@@ -44,7 +44,7 @@ def solved_by(
     (shape,) = functions[0].shapes
     if shape != leaf.type.shape:
         fix = "let it return one number for each unknown"
-        R.refuse(f"{name}: the function returns an array of shape {shape} for {leaf.type.shape}", fix)
+        R.unfit(f"{name}: the function returns an array of shape {shape} for {leaf.type.shape}", fix)
 
     def run(numeric: Any, x: Any) -> tuple[Any, list[Any]]:
         made = solve(numeric, x)
@@ -173,7 +173,7 @@ def _one(
     functions = [Closed(name, lambda x, each=each: R.call(each, x, *args), floats()) for each in (function, *slopes)]
     scalars = [f for f in functions if int(np.prod(f.shapes[0], dtype=int)) != 1]
     if scalars:
-        R.refuse(f"{name}: the function returns an array of shape {scalars[0].shapes[0]}", "let it return a number")
+        R.unfit(f"{name}: the function returns an array of shape {scalars[0].shapes[0]}", "let it return a number")
     kinds = [TYPES.get(c, int) for c in counts]
 
     edges, count = Edges.of(functions[0], rising=False), len(functions)

@@ -81,7 +81,7 @@ def _of_entries(solver: Solver, matrix: Any) -> Any:
 def _right_side(name: str, matrix: Any, b: Any) -> Any:
     made = vector(b)
     if made.ndim not in (1, 2) or matrix.shape[0] != matrix.shape[1] or made.shape[0] != matrix.shape[0]:
-        R.refuse(
+        R.unfit(
             f"{name} of a matrix of shape {matrix.shape} and a right side of shape {made.shape}",
             "the matrix is square, with as many rows as the right side has",
         )

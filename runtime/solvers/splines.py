@@ -278,9 +278,11 @@ def at_places(self: Any, x: Any) -> Any:
     if bounds or (bounds is None and np.ndim(fill) == 0 and np.isnan(fill)):
         now = here()
         holds = np.logical_not(np.any(np.logical_or(low, high)))
+        text = "A value in x_new is outside the interpolation range."
         if isinstance(holds, Array):
-            text = "A value in x_new is outside the interpolation range."
             now.emit(require, value_of(now, holds), error="ValueError", text=text)
+        elif not holds:
+            R.unfit(text, f"use places from {spline._x[0]:g} to {spline._x[-1]:g}, or give fill_value='extrapolate'")
         return made
     if made.ndim != at.ndim:
         R.refuse("interp1d of several rows with a fill_value on traced values", "np.clip the places")

@@ -164,8 +164,8 @@ def get_array(m: Machine, ref: Ref, key: Any) -> Any:
     return x if isinstance(x, Array) else x[()]
 
 
-SELECTING: list[Any] = [None, None, None]
-"""What a traced mask selects, places that one has selected, and slices of which only the call knows the length.
+SELECTING: list[Any] = [None, None, None, None]
+"""What a traced mask selects, places that one has selected, slices of which only the call knows the length, and stores.
 
 Registered by the module that knows selections.
 """
@@ -186,8 +186,8 @@ def _operand(m: Machine, x: Any) -> Any:
         if m.freezing and isinstance(held, Array) and held.type.dtype == "bool":
             return np.asarray(Array(m.now, m.value(held)))
         return held
-    if is_list(x):
-        held = m.content(x.box)
+    if is_list(x) or isinstance(x, tuple):
+        held = m.content(x.box) if isinstance(x, Ref) else x
         if isinstance(held, Grown) or any(is_scalar(i) for i in held):
             return stacked(m, held)
         return [_operand(m, i) for i in held]
@@ -205,6 +205,9 @@ def set_array(m: Machine, ref: Ref, key: Any, v: Any, ufunc: bool = False) -> No
     """a[key] = v; with `ufunc` by an in-place operator, whose casts are stricter."""
     key = key if isinstance(key, tuple) else (key,)
     selects = any(isinstance(k, Selection) for k in key)
+    opens = not selects and not m.freezing and any(isinstance(k, slice) and is_open(m, k) for k in key)
+    if opens and SELECTING[3](m, ref, key, v, ufunc):
+        return
     part = None if selects else part_of(m, shape_of(m, ref), key)
     if part is None:
         ADVANCED[0](m, ref, key, v)

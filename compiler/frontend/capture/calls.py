@@ -73,6 +73,13 @@ class Closure:
         """Called by a library."""
         return callback(self.machine, self, args, kwargs)
 
+    def __getattr__(self, name: str) -> Any:
+        """What was assigned to the function, as libraries read it: `hit.terminal = True`."""
+        held: Any = self.machine.content(self.attributes.box) if "attributes" in self.__dict__ else Table((), ())
+        if name not in held.keys:
+            raise AttributeError(f"'function' object has no attribute '{name}'", name=name, obj=self)
+        return self.machine.lower(held.values[held.keys.index(name)])
+
     def closes_over(self) -> list[Any]:
         """What its names stand for outside of it, as libraries see it."""
         names = {each.id for each in ast.walk(self.tree.node) if isinstance(each, ast.Name)}

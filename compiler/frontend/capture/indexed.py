@@ -10,16 +10,17 @@ import numpy as np
 
 from ..array import Array
 from . import prelude
-from .arrays import ADVANCED, dtype_of, fitted, get_array, read, set_array, shape_of, wrap
+from .arrays import ADVANCED, dtype_of, fitted, get_array, read, set_array, shape_of, stacked, wrap
 from .calls import call, lower, meaning_of
 from .machine import Machine
 from .selecting import store_selected
 from .selections import Selection
-from .values import Ref, is_array, is_scalar
+from .values import Ref, is_array, is_list, is_scalar
 
 
 def advanced_store(m: Machine, ref: Ref, key: Any, v: Any) -> None:
     """a[mask] = v as a choice, a[indices] = v element by element, in order."""
+    key = tuple([_as_array(m, k) for k in key])
     if m.freezing:
         key = tuple([_frozen_mask(m, k) for k in key])
     if store_selected(m, ref, key, v):
@@ -33,6 +34,15 @@ def advanced_store(m: Machine, ref: Ref, key: Any, v: Any) -> None:
             set_array(m, ref, Ellipsis, call(m, np.where, [wrap(m, wide), v, ref], {}))
             return
     scatter(m, ref, key if len(key) > 1 else key[0], v, prelude.put_at)
+
+
+def _as_array(m: Machine, key: Any) -> Any:
+    """A part of a key; a list of it that has traced numbers as an array."""
+    if not is_list(key) and not isinstance(key, tuple):
+        return key
+    held = m.content(key.box) if isinstance(key, Ref) else key
+    made = stacked(m, held)
+    return m.new("array", made if isinstance(made, Array) or held else np.zeros(np.shape(made), np.int64))
 
 
 def _frozen_mask(m: Machine, key: Any) -> Any:
@@ -64,7 +74,7 @@ def change_where(m: Machine, ref: Ref, mask: Ref, value: Any, change: Callable[[
 
 def scatter(m: Machine, ref: Ref, key: Any, v: Any, walked: Any) -> None:
     """Stores at arrays of indices, one after the other: of rows where these are along the first axes."""
-    keys = key if isinstance(key, tuple) else (key,)
+    keys = tuple([_as_array(m, k) for k in (key if isinstance(key, tuple) else (key,))])
     low = [lower(m, k) for k in keys]
     if len(keys) > 2 or not all(map(_is_index, low)):
         _scattered(m, ref, keys, v, walked)

@@ -35,7 +35,7 @@ def iterate(m: Machine, v: Any) -> Iter:
     if isinstance(v, range):
         return Iter(len(v), lambda k: v[k] if type(k) is int else affine(m, v.start, v.step, k), True)
     if isinstance(v, Steps):
-        return Iter(_count(m, v), lambda k: affine(m, v.start, v.step, k), True)
+        return Iter(_count(m, v), lambda k: _between(m, v, k), True)
     if is_array(v):
         shape = shape_of(m, v)
         if not shape:
@@ -105,6 +105,15 @@ def _count(m: Machine, v: Steps) -> Any:
     made = Array(m.now, m.emit(maximum, span, 0).value, weak=True)
     low, high = m.ranges.of(span)
     return m.ranges.note(made, max(low, 0), max(high, 0))
+
+
+def _between(m: Machine, v: Steps, k: Any) -> Any:
+    """The k-th number of such a range: in a pass of a loop it lies between the ends."""
+    item = affine(m, v.start, v.step, k)
+    if isinstance(k, Array):  # otherwise it may be an end itself, of which more would be said than holds outside
+        start, stop = m.ranges.of(v.start), m.ranges.of(v.stop)
+        m.ranges.note(item, *((start[0], stop[1] - 1) if v.step > 0 else (stop[0] + 1, start[1])))
+    return item
 
 
 def plus(m: Machine, a: Any, b: Any) -> Any:

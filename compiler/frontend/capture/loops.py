@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..array import Array
-from ..errors import Uncaptured
+from ..errors import TooManyOperations, TraceError
 from . import numbers
 from .iterate import iterate, plus
 from .machine import STATEMENTS, Machine
@@ -137,14 +137,14 @@ class Looping:
     trips: int | None = None
 
     def either(self, short: Callable[[int | None], None] | None, rolled: Callable[[], None]) -> None:
-        """Unroll within the budget, else roll, else unroll."""
+        """Unroll within the budget, else roll, else unroll: what a round needs to know of its number is known there."""
         m = self.m
         long = m.rolled.get((self.s, self.trips), False)  # it was too long when it was walked before
         if short is not None and not long and self._attempt(lambda: short(UNROLLED), TooLong) is None:
             return
         m.rolled[self.s, self.trips] = True
         refused = m.rolled.get((self.s, "refused")) if short is not None else None
-        refusal = refused or self._attempt(rolled, Uncaptured if short is not None else ())
+        refusal = refused or self._attempt(rolled, TraceError if short is not None else ())
         if refusal is not None:
             m.rolled[self.s, "refused"] = refusal
             note = f"the loop at {m.where()} is unrolled: " + str(refusal).partition("\n")[0]
@@ -160,6 +160,8 @@ class Looping:
         try:
             action()
         except caught as error:
+            if isinstance(error, TooManyOperations):
+                raise
             m.frames[:] = stack
             m.restore(state)
             take_back(m, changes)

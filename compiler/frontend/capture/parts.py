@@ -48,7 +48,7 @@ def native(m: Machine, action: Any) -> Any:
 
 def part_of(m: Machine, sizes: tuple[int, ...], key: tuple[Any, ...]) -> Part | None:
     """A key as a basic index into an array of this shape; None if it is an advanced one."""
-    if any(is_array(k) or isinstance(k, (bool, np.bool_, range)) or is_list(k) for k in key):
+    if any(is_array(k) or isinstance(k, (bool, np.bool_, range, tuple)) or is_list(k) for k in key):
         return None
     if m.freezing:
         key = tuple([m.known(k, "bool()") if is_scalar(k) and k.type.dtype == "bool" else k for k in key])

@@ -80,6 +80,8 @@ def refuse_aliases(m: Machine, x: Any) -> None:
     """An in-place operator gives a name a new selection: no other name or container may see it."""
     if not isinstance(x, Selection):
         return
+    if x.view:
+        m.refuse("an in-place operator on a slice of which values tell the length", "write a[i:j] += y")
     names = sum(v is x for frame in {*m.frames, *m.kept} for v in frame.vars.values())
     contents = [v.values if isinstance(v, Table) else v for v in m.heap.values()
                 if isinstance(v, (tuple, list, Table))]
@@ -288,7 +290,13 @@ def store_selected(m: Machine, ref: Ref, key: tuple[Any, ...], v: Any) -> bool:
         if found is None:
             return False
         mask, basic, axis = found
-    old = get_array(m, ref, basic)
+    put_masked(m, ref, basic, (mask, axis), v)
+    return True
+
+
+def put_masked(m: Machine, ref: Ref, basic: Any, where: tuple[Array, int], v: Any, ufunc: bool = False) -> None:
+    """a[basic] = v for the elements where a mask holds, which begins at an axis; with `ufunc` as operators cast."""
+    old, (mask, axis) = get_array(m, ref, basic), where
     rank = len(shape_of(m, old))
     if isinstance(v, Selection):
         v = _over(m, v, mask, shape_of(m, old), axis)
@@ -296,9 +304,8 @@ def store_selected(m: Machine, ref: Ref, key: tuple[Any, ...], v: Any) -> bool:
         m.refuse("a[mask] = array: how many elements there are depends on traced values", "use np.where(mask, b, a)")
     shape = (*[1] * axis, *mask.shape, *[1] * (rank - axis - mask.type.rank))
     wide = wrap(m, Array(m.now, m.value(mask)).reshape(shape))
-    kept = call(m, np.asarray, [v], {"dtype": array(m, old).dtype})
+    kept = v if ufunc else call(m, np.asarray, [v], {"dtype": array(m, old).dtype})
     set_array(m, ref, basic, call(m, np.where, [wide, kept, old], {}), True)
-    return True
 
 
 def _is_wider(m: Machine, v: Any, rank: int) -> bool:
@@ -338,6 +345,6 @@ def _scattered(m: Machine, ref: Ref, key: tuple[Any, ...], place: Selection, v: 
 SELECTING[0], SELECTING[1] = select, at_selected
 
 __all__ = [
-    "array", "count_of", "filled", "get_selected", "places_of", "refuse", "refuse_aliases", "same_mask", "some",
-    "store_selected", "whole",
+    "array", "count_of", "filled", "get_selected", "places_of", "put_masked", "refuse", "refuse_aliases",
+    "same_mask", "some", "store_selected", "whole",
 ]  # fmt: skip

@@ -8,12 +8,12 @@ import numpy as np
 
 from ...ops.elementwise import Elementwise
 from ...ops.scipy.special import Special
-from ..array import Array, implements
+from ..array import FUNCTIONS, Array, implements
 from ..errors import TraceError, message
 from ..promotion import as_operand, common_shape, result_dtype, shape_of
 from ..tracing import Tracing, user_line
 from .indexing import take_along_axis
-from .ordering import not_zero
+from .ordering import holds, not_zero
 from .reductions import traced
 from .shaping import broadcast_to, stack
 from .ufuncs import elementwise, where
@@ -56,7 +56,8 @@ def choose(a: Any, choices: Any, *, mode: str = "raise") -> Array:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     table = stack([broadcast_to(traced(c)[1].astype(kind), shape) for c in given])
     if mode == "raise":
-        at = where(at < 0, n, at)
+        holds(FUNCTIONS[np.all](elementwise(np.logical_and, at >= 0, at < n)), "invalid entry in choice array")
+        at = elementwise(np.minimum, elementwise(np.maximum, at, 0), n - 1)
     return take_along_axis(table, at.reshape((1, *shape)), 0)[0]
 
 

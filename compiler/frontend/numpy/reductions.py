@@ -10,7 +10,7 @@ from ...ir.graph import Value
 from ...ops import reduce, shape
 from ...ops.term import Terms
 from ..array import Array, here, implements, value_of
-from ..errors import TraceError, TraceIndexError, TraceValueError, message
+from ..errors import TraceAxisError, TraceError, TraceValueError, message
 from ..promotion import as_operand, cast, conform, constant, lift, result_dtype, shape_of
 from ..sizes import product
 from ..tracing import Tracing, user_line
@@ -40,7 +40,7 @@ def normal_axis(axis: Any, rank: int) -> int:
     place = axis.__index__()
     if not -rank <= place < rank:
         verdict = f"axis {place} is out of bounds for array of dimension {rank}"
-        raise TraceIndexError(message(verdict, user_line(), f"use an axis from {-rank} to {rank - 1}"))
+        raise TraceAxisError(message(verdict, user_line(), f"use an axis from {-rank} to {rank - 1}"))
     return place % rank
 
 

@@ -262,6 +262,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
 def tile(A: Any, reps: Any) -> Array:
     _now, x = _source(as_operand(A))
     counts = sizes(reps)
+    if any(n < 0 for n in counts):
+        raise ValueError("negative dimensions are not allowed")
     rank = max(x.ndim, len(counts))
     counts, own = (1,) * (rank - len(counts)) + counts, (1,) * (rank - x.ndim) + x.shape
     pairs = tuple(n for pair in zip(counts, own, strict=True) for n in pair)

@@ -15,7 +15,7 @@ from ...ops.elementwise import cast
 from ...ops.scipy import inverses
 from ...ops.term import Term, Terms
 from ..array import FUNCTIONS, HOOKS, Array, here, implements, unknown
-from ..errors import NeedsValues, message
+from ..errors import NeedsValues, TraceValueError, message
 from ..operators import has_complex
 from ..promotion import as_operand, common_shape, conform, kind, loop_here, peculiar, result_dtype
 from ..tracing import user_line
@@ -30,13 +30,12 @@ RULES: dict[str, Callable[..., Any]] = {}
 
 _SAME = "sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt sqrt"
 _SAME += " arcsinh arccosh arctanh hypot negative:neg rint erf expit:sigmoid subtract:sub"
-_SAME += " true_divide:div floor_divide:floordiv remainder:mod sign power:pow float_power:pow"
+_SAME += " true_divide:div divide:div floor_divide:floordiv remainder:mod sign power:pow float_power:pow"
 _SAME += " equal:eq not_equal:ne"
 _SAME += " bitwise_and:and_ bitwise_or:or_ bitwise_xor:xor left_shift:shl right_shift:shr invert:not_"
 for _pair in _SAME.split():
     _name, _, _prim = _pair.partition(":")
     RULES[_name] = lambda m, *xs, prim=_prim or _name: getattr(m, prim)(*xs)
-RULES["divide"] = RULES["true_divide"]
 
 
 def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -286,7 +285,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Elements of x where the condition holds, else of y; what is not chosen gets no gradient."""
     if x is None and y is None:
         return FUNCTIONS[np.nonzero](condition)
-    c, x, y = as_operand(condition), as_operand(x), as_operand(y)
+    if x is None or y is None:
+        raise TraceValueError(message("np.where is given one of x and y", user_line(), "give both, or neither"))
+    c, x, y = map(as_operand, (condition, x, y))
     now, shape, dtype = here(c, x, y), common_shape("where", c, x, y), result_dtype(x, y)
     if isinstance(c, Array) and c.type.dtype != "bool":
         c = elementwise(np.not_equal, c, 0)

@@ -93,7 +93,7 @@ def spelled(module: str, name: str) -> str:
     """A function as users write it, of the module that it is defined in."""
     parts = module.split(".")
     public = parts[: next((k for k, part in enumerate(parts) if part.startswith("_")), len(parts))]
-    if public[0] == "numpy":
+    if public[:1] == ["numpy"]:
         has_own_names = len(public) > 2 or public[1:2] in (["linalg"], ["fft"], ["random"])
         public = ["np", *public[1:]] if has_own_names else ["np"]
     return ".".join([*public, name])

@@ -103,7 +103,7 @@ def _covariances(name: str, x: Any, df: Any, scale: Any) -> tuple[int, Any, Any,
             f"shape {tuple(scale.shape)}, with several of them along the last axis"
         )
     p = scale.shape[0]
-    steps = gammaln(0.5 * (df - np.arange(p)))
+    steps = where(df > p - 1, gammaln(0.5 * (df - np.arange(p))), math.nan)
     return p, x, scale, df, 0.25 * p * (p - 1) * math.log(math.pi) + np.sum(steps)
 
 
