@@ -116,6 +116,7 @@ def _in_memory(t: Any, tape: Tape) -> np.ndarray | None:
     if not t._is_late:
         whole, path = t._storage and t._storage.cell, t._path
     elif t._flags & SPECIAL and t._serial == tape.serial:
+        owner: Any
         owner, path = owner_by_calls(t, tape) or (None, ())
         whole = owner._cell if type(owner) is tensor_types[0] and not owner._is_late else None
     if type(whole) is not Cell or whole.array is None or whole.kind.is_complex:

@@ -54,14 +54,14 @@ def _histc(m: Any, x: Any, bins: int, low: float, high: float) -> Any:
     return outside(m, "histc", (x,), [x.value.type.with_shape((bins,))], bins, low, high)[0]
 
 
-def _counted(array: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
+def _in_bins(array: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
     start, end = _span(array, low, high)
     inside = array[(array >= start) & (array <= end)].astype(np.float64)
     places = np.minimum(((inside - start) * bins / (end - start)).astype(np.int64), bins - 1)
     return np.bincount(places.ravel(), minlength=bins)
 
 
-computed("histc", _counted)
+computed("histc", _in_bins)
 
 
 HISTC = Operation("histc", UNKNOWN, _histc)

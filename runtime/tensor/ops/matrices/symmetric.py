@@ -101,10 +101,10 @@ def _parts(m: Any, x: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
 
 def _factors(*given: Any) -> tuple[np.ndarray, ...]:
     *arrays, hermitian = given
-    whole = arrays[0] + 1j * arrays[1] if len(arrays) == 2 else arrays[0]
+    whole: Any = arrays[0] + 1j * arrays[1] if len(arrays) == 2 else arrays[0]
     shape, lead = whole.shape, whole.shape[:-2]
     made = [_factored(a, hermitian) for a in whole.reshape(prod(lead), *shape[-2:])]
-    packed = np.array([each[0] for each in made], whole.dtype).reshape(shape)
+    packed: Any = np.array([each[0] for each in made], whole.dtype).reshape(shape)
     pivots = np.array([each[1] for each in made], np.int32).reshape(shape[:-1])
     info = np.array([each[2] for each in made], np.int32).reshape(lead)
     return (*((packed.real, packed.imag) if len(arrays) == 2 else (packed,)), pivots, info)
