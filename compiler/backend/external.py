@@ -38,9 +38,13 @@ def _called(number: int, table: int) -> int:
         takes, gives = function.takes, function.gives
         addresses = _words(len(takes) + len(gives)).from_address(table)
         args = [_array(at, type) for at, type in zip(addresses, takes, strict=False)]
+        outs = [_array(at, type) for at, type in zip(addresses[len(args) :], gives, strict=True)]
+        if function.into is not None:
+            function.into(outs, args)
+            return 0
         results = function.call(args if function.only_reads else [a.copy() for a in args])
-        for at, type, result in zip(addresses[len(args) :], gives, results, strict=True):
-            _array(at, type)[...] = result
+        for out, result in zip(outs, results, strict=True):
+            out[...] = result
     except BaseException as error:
         raised(error)
         return 1

@@ -27,16 +27,18 @@ Opaque = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 class Function:
     """A function of arrays of the types `takes`, which gives arrays of the types `gives`.
 
-    One that `only_reads` its arguments, and keeps none, is given a kernel's own memory.
+    One that `only_reads` its arguments, and keeps none, is given a kernel's own memory. `into` writes what `call`
+    would return to arrays that it gets before the arguments.
     """
 
-    __slots__ = ("name", "call", "takes", "gives", "only_reads", "__weakref__")
+    __slots__ = ("name", "call", "takes", "gives", "only_reads", "into", "__weakref__")
 
     def __init__(
-        self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type], only_reads: bool = False
+        self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type], only_reads: bool = False,
+        into: Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], object] | None = None,
     ) -> None:
         self.name, self.call, self.takes, self.gives = name, call, tuple(takes), tuple(gives)
-        self.only_reads = only_reads
+        self.only_reads, self.into = only_reads, into
 
 
 class Numbered(int):

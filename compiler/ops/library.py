@@ -38,6 +38,7 @@ class Library(Primitive):
               cotangent comes as zeros, or as None if the rule is for `some` of them
     samples   (rng) -> pairs (arguments, attributes) away from kinks
     written   (m, *inputs, **attributes) -> the results as formulas, or None where the arrays are too large for that
+    into      (outs, *arrays, **attributes) writes the results, where NumPy's function can do that
     """
 
     bounded = False
@@ -54,9 +55,10 @@ class Library(Primitive):
         samples: Samples,
         written: Callable[..., Any] = lambda m, *inputs, **attributes: None,
         some: bool = False,
+        into: Callable[..., object] | None = None,
     ) -> None:
         super().__init__(name)
-        self.written, self.some = written, some
+        self.written, self.some, self.into = written, some, into
         self.types, self.compute, self.pulled, self.drawn = types, compute, pull, samples
         self.attributes = attributes or {}  # type: ignore[misc]
         self.arity = compute.__code__.co_argcount - len(self.attributes)
@@ -172,8 +174,12 @@ def each(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
 @lru_cache(1024)
 def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], gives: tuple[Type, ...]) -> Numbered:
     """The number of the function that computes it for these types."""
-    table = dict(attrs)
-    return numbered(Function(prim.name, lambda args: _parts(prim, table, args), given, gives, only_reads=True))
+    table, into = dict(attrs), None
+    if (write := prim.into) is not None:
+        def into(outs: Sequence[np.ndarray], args: Sequence[np.ndarray]) -> None:
+            with np.errstate(all="ignore"):
+                write(outs, *args, **table)
+    return numbered(Function(prim.name, lambda args: _parts(prim, table, args), given, gives, True, into))
 
 
 __all__ = ["Library", "each", "near_one", "positive", "rectangles", "right_side", "square"]

@@ -12,7 +12,10 @@ from ...loops import Affine, Axis, Buffer, Element, Load
 from ...lowering.program import Store
 from ..levels import LevelWriter
 from ..registers import BYTES, Reg, lanes
-from .blocks import turned
+from .blocks import picked, spread, turned
+
+#: Elements so many places apart are read and written as contiguous vectors; others lane by lane.
+NEAR = 4
 
 #: The bytes of the longest load that a guard may mask as it is. Without AVX-512, LLVM 22 halves a longer one, and where
 #: it finds that the mask of a half is never true and the other's may be, it reads that half without a mask.
@@ -117,6 +120,8 @@ class Memory(ABC):
             return w.shuffle(made, made, list(range(self.width))[::-1])
         if not wide and guard is None and self._in_blocks(e, cell):
             return self._block(e, where, cell)[cell.row - self.rows[0]]
+        if not wide and mask is None and self._near(factor):
+            return self._picked(e, where, cell, factor)
         lanes = self._ramp(factor)
         scalars = [p for p in where if p.index.width == 1]
         for p in where:
@@ -124,6 +129,17 @@ class Memory(ABC):
                 lanes = w.add(lanes, w.mul(p.index, w.number(p.stride, "i64", self.width)))
         base = self._address(e.buffer, e.offset, scalars, cell)
         return w.gather(base, lanes, mask, dtype)
+
+    def _near(self, factor: int | Extent) -> bool:
+        """Whether lanes lie a few places apart; one of them is touched last, and nothing beyond it is read."""
+        return not isinstance(factor, Extent) and 1 < factor <= NEAR and self.width > 1
+
+    def _picked(self, e: Load, where: Sequence[Place], cell: Cell, step: int) -> Reg:
+        """A vector of elements a few places apart: the whole memory from the first to the last is read."""
+        w, width = self.w, self.width
+        first = self._address(e.buffer, e.offset, where, cell)
+        starts = [*[k * width for k in range(step - 1)], (step - 1) * (width - 1)]
+        return picked(w, [w.load(w.gep(first, e.dtype, at), e.dtype, width) for at in starts], step)
 
     def _in_blocks(self, e: Load, cell: Cell) -> bool:
         """Whether neighbours of what is read lie along the tile axis, in so many rows that a block is worth reading."""
@@ -291,6 +307,11 @@ class Memory(ABC):
         value = w.splat(value, self.width)
         if factor == 1:
             w.store(self._address(buffer, offset, where, cell), value, self._mask(cell))
+            return
+        if self._near(factor) and not cell.count and value.dtype != "bool":
+            first = self._address(buffer, offset, where, cell)
+            for k, (part, mask) in enumerate(spread(w, value, factor)):
+                w.store(w.gep(first, value.dtype, k * self.width), part, mask)
             return
         for k, mask in self._lanes(cell):
             one = cell._replace(start=cell.start + k)

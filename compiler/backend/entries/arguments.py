@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.types import STORED
+from ...ir.types import HELD
 from ..python_abi import (
     ARRAY_FLAGS,
     DICT_KEYS,
@@ -171,7 +171,7 @@ def own_dict(writer: EntryWriter, value: str) -> str:
 
 def array_data(writer: EntryWriter, value: str, spec: ArraySpec) -> str:
     """Emit the guards of an array; the pointer to its elements."""
-    dtype = writer.external(f"dtype_{spec.dtype}", id(STORED[spec.dtype]))
+    dtype = writer.external(f"dtype_{spec.dtype}", id(HELD[spec.dtype]))
     rank, shape = len(spec.shape), writer.shape(spec.shape)
     data = writer.help("ptr", "array_data", f"ptr {value}", f"ptr {dtype}", f"i32 {rank}", f"ptr {shape}")
     writer.go_on_if(writer.value(f"icmp ne ptr {data}, null"))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.types import STORED
+from ...ir.types import HELD
 from .. import python_abi
 from ..module import Linked
 from ..once import once
@@ -145,7 +145,7 @@ class CtypesEntry:
 
 
 def _output_type(node: Any) -> tuple[np.dtype, tuple[int, ...]]:
-    dtype = _RESULT_DTYPES.get(type(node)) or STORED[node.dtype]
+    dtype = _RESULT_DTYPES.get(type(node)) or HELD[node.dtype]
     return dtype, node.shape if isinstance(node, ArrayResult) else ()
 
 
@@ -171,8 +171,8 @@ def _as_array(spec: FloatSpec | IntSpec | ArraySpec, value: Any) -> np.ndarray |
             fits = type(value) is int and -(2**63) <= value < 2**63
             return np.array(value, np.int64) if fits else None
         case ArraySpec(dtype=dtype, shape=shape):
-            if type(value) is np.ndarray and value.dtype == STORED[dtype] and value.shape == shape:
-                return np.require(value, STORED[dtype], ["C", "A"])
+            if type(value) is np.ndarray and value.dtype == HELD[dtype] and value.shape == shape:
+                return np.require(value, HELD[dtype], ["C", "A"])
     return None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...ir.types import STORED, Size
+from ...ir.types import HELD, Size
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ArraySpec:
     @property
     def nbytes(self) -> int:
         """The bytes of its elements."""
-        return math.prod(self.shape) * STORED[self.dtype].itemsize
+        return math.prod(self.shape) * HELD[self.dtype].itemsize
 
 
 class _Identity:
@@ -289,8 +289,8 @@ def _whole(spec: Spec) -> bool:
 
 
 def _check_array(dtype: str, shape: tuple[Any, ...]) -> None:
-    if dtype not in STORED:
-        raise ValueError(f"dtype is {dtype!r}, expected one of {', '.join(STORED)}")
+    if dtype not in HELD:
+        raise ValueError(f"dtype is {dtype!r}, expected one of {', '.join(HELD)}")
     if not all(isinstance(size, Size) or (type(size) is int and size >= 0) for size in shape):
         raise ValueError(f"shape is {shape}, expected sizes of at least 0")
 
