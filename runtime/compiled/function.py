@@ -322,8 +322,8 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
 
         `into` is the specification of an `out=` argument.
         """
-        guards, packed = native_guards(made.hidden, contents=True), kernels.is_packed(made.kernel)
-        fits = len(self._entered) < MAX_ENTRIES and not (packed and made.traced.extras)
+        guards = native_guards(made.hidden, contents=True)
+        fits = len(self._entered) < MAX_ENTRIES and not kernels.packs_last(made.kernel, len(made.traced.extras))
         if guards is None or not fits or not made.current():
             made.make_core(into)
             return

@@ -144,9 +144,12 @@ def make_shared(
     return Reference(graph) if settings.reference else shared.kernel(graph, sizes, at)
 
 
-def is_packed(kernel: Runnable) -> bool:
-    """Whether a kernel takes and gives many values packed into vectors."""
-    return isinstance(kernel, PackedKernel)
+def packs_last(kernel: Runnable, count: int) -> bool:
+    """Whether some of the last `count` parameters lie in vectors with others."""
+    if not isinstance(kernel, PackedKernel):
+        return False
+    first = len(kernel.source.params) - count
+    return any(k >= first for group in kernel.walk.params.groups for k in group.numbers)
 
 
 def takes_complex(kernel: Runnable) -> bool:

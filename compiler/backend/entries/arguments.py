@@ -61,9 +61,7 @@ class Arguments:
 
     def read_bound(self, specs: tuple[Spec, ...], arrays: tuple[object, ...]) -> None:
         """Emit guards and reads for arrays that are inputs of every call, and live as long as the entry."""
-        for spec, array in zip(specs, arrays, strict=True):
-            assert isinstance(spec, ArraySpec)
-            self.inputs.append(array_data(self._writer, self._writer.object(array, "bound"), spec))
+        self.inputs += bound_inputs(self._writer, specs, arrays)
 
     def read_out(self, index: int, out: Spec) -> dict[Path, Found]:
         """Emit guards and reads for the argument with that number as `out=`."""
@@ -159,6 +157,15 @@ class Arguments:
         writer.require_equal("i32", writer.field(overflow, 0, "i32"), 0)
         writer.store(f"i64 {read}", number)
         return number
+
+
+def bound_inputs(writer: EntryWriter, specs: tuple[Spec, ...], arrays: tuple[object, ...]) -> list[str]:
+    """The pointers to the elements of arrays that are inputs of every call."""
+    made = []
+    for spec, array in zip(specs, arrays, strict=True):
+        assert isinstance(spec, ArraySpec)
+        made.append(array_data(writer, writer.object(array, "bound"), spec))
+    return made
 
 
 def own_dict(writer: EntryWriter, value: str) -> str:
