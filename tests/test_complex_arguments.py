@@ -101,6 +101,18 @@ def test_other_layouts_come_by_another_way() -> None:
     assert function(z.astype(np.complex64)).dtype == np.complex64
 
 
+def test_calls_in_python_take_the_same() -> None:
+    """Where there is no entry, as by the first calls of some sizes, parts are put together for the kernel."""
+    for shape in SHAPES:
+        z, w = numbers(shape), numbers(shape, np.complex64)
+        function: Any = jit(lambda z, w: {"a": (z * 2, np.real(w)), "b": w, "c": np.sum(z)})
+        want = function(z, w)
+        signature, leaves = function.flatten((z, w), {})
+        got = function.compiled(signature).run(leaves)
+        _same(got, want, 0)
+        assert got["a"][0].shape == shape and got["b"].dtype == np.complex64
+
+
 def test_arrays_from_outside() -> None:
     """One that is a view, what is written to it, and NaN, which is equal to nothing."""
     held = numbers((5, 2)).reshape(2, 5)[1]

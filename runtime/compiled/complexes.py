@@ -137,8 +137,7 @@ class ComplexKernel(Rearranged):
         given = []
         for k, array in enumerate(arrays):
             if k in params:
-                made = whole(array, arrays[k + 1])
-                given.append(made.view(array.dtype).reshape(*array.shape, 2))
+                given.append(whole(array, arrays[k + 1])[..., None].view(array.dtype))
             elif k - 1 not in params:
                 given.append(array)
         found: list[np.ndarray] = []
