@@ -59,7 +59,7 @@ class Row:
         self.base = base
         self.index: dict[Axis, tuple[Reg, int]] = {}
         self.local, self.width = frozenset(local), width
-        self.registers: dict[tuple[Buffer, int], Reg] | None = {} if straight else None
+        self.registers: dict[tuple[Buffer, int], Reg | tuple[Reg, int]] | None = {} if straight else None
 
 
 class Memory(ABC):
@@ -166,9 +166,28 @@ class Memory(ABC):
     def _load_local(self, e: Load, cell: Cell, guard: Reg | None) -> Reg:
         """An element of a buffer of the row: a register, or memory with a place for each lane."""
         if self.row.registers is not None:
-            return self.row.registers[e.buffer, self._number(e.offset)]
+            return self._registers(e)
         mask = None if guard is None else self.w.splat(guard, self.row.width)
         return self.w.load(self._address(e.buffer, e.offset * self.row.width, [], cell), e.dtype, self.row.width, mask)
+
+    def _registers(self, e: Load) -> Reg:
+        """What registers hold of a buffer: one number, or a vector of them."""
+        held, at, w = self.row.registers, self._number(e.offset), self.w
+        assert held is not None
+        if self.vector not in self.written_out or not e.offset.factor(self.vector):
+            value = held[e.buffer, at]
+            if isinstance(value, Reg):
+                return value
+            made = held[e.buffer, at] = w.extract(*value)
+            return made
+        lanes = [held[e.buffer, at + k] for k in range(self.width)]
+        first = lanes[0]
+        if not isinstance(first, Reg) and all(lane == (first[0], k) for k, lane in enumerate(lanes)):
+            return first[0]
+        made = w.splat(lanes[0] if isinstance(lanes[0], Reg) else w.extract(*lanes[0]), self.width)
+        for k, lane in enumerate(lanes[1:], 1):
+            made = w.insert(made, lane if isinstance(lane, Reg) else w.extract(*lane), k)
+        return made
 
     def _number(self, offset: Affine) -> int:
         """An offset over loops that are written out."""
@@ -294,7 +313,7 @@ class Memory(ABC):
         factor = offset.factor(self.vector) if self.vector is not None else 0
         w = self.w
         if buffer in self.row.local and self.row.registers is not None:
-            self.row.registers[buffer, self._number(offset)] = value
+            self._keep(buffer, self._number(offset), value)
             return
         if w.level == self.row.base and value.width == 1 and not buffer.type.shape:
             w.hold(buffer, value)
@@ -317,6 +336,17 @@ class Memory(ABC):
             one = cell._replace(start=cell.start + k)
             w.store(self._address(buffer, offset, where, one), w.extract(value, k), mask)
 
+
+    def _keep(self, buffer: Buffer, at: int, value: Reg) -> None:
+        """Let registers hold a number, or the lanes of a vector, which are taken apart where one is asked for."""
+        held = self.row.registers
+        assert held is not None
+        if self.vector not in self.written_out:  # a number, or that of several rows in lanes
+            held[buffer, at] = value
+            return
+        value = self.w.splat(value, self.width)
+        for k in range(self.width):
+            held[buffer, at + k] = value, k
 
     def is_local(self, buffer: Buffer) -> bool:
         """Whether a buffer of the row is in registers, or has a place for each lane."""
