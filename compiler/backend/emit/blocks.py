@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...ir.measure import Extent
 from ..levels import LevelWriter
 from ..registers import Reg, lanes
 
@@ -59,4 +60,15 @@ def spread(w: LevelWriter, value: Reg, step: int) -> list[tuple[Reg, Reg]]:
     return made
 
 
-__all__ = ["picked", "spread", "turned"]
+def ramp(w: LevelWriter, factor: int, width: int) -> Reg:
+    """0, factor, 2 * factor, ... as a vector."""
+    if width == 1:
+        return w.number(0, "i64")
+    if factor == 0:
+        return w.number(0, "i64", width)
+    if isinstance(factor, Extent):
+        return w.mul(w.number(factor, "i64", width), ramp(w, 1, width))
+    return Reg("i64", width, lanes(tuple([k * factor for k in range(width)]), "i64"))
+
+
+__all__ = ["picked", "ramp", "spread", "turned"]

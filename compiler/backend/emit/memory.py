@@ -11,8 +11,9 @@ from ...ir.measure import Extent
 from ...loops import Affine, Axis, Buffer, Element, Load
 from ...lowering.program import Store
 from ..levels import LevelWriter
-from ..registers import BYTES, Reg, lanes
-from .blocks import picked, spread, turned
+from ..registers import BYTES, Reg
+from .blocks import picked, ramp, spread, turned
+from .held import Held, held_lanes, held_one, keep_lanes
 
 #: Elements so many places apart are read and written as contiguous vectors; others lane by lane.
 NEAR = 4
@@ -59,7 +60,7 @@ class Row:
         self.base = base
         self.index: dict[Axis, tuple[Reg, int]] = {}
         self.local, self.width = frozenset(local), width
-        self.registers: dict[tuple[Buffer, int], Reg | tuple[Reg, int]] | None = {} if straight else None
+        self.registers: Held | None = {} if straight else None
 
 
 class Memory(ABC):
@@ -172,22 +173,11 @@ class Memory(ABC):
 
     def _registers(self, e: Load) -> Reg:
         """What registers hold of a buffer: one number, or a vector of them."""
-        held, at, w = self.row.registers, self._number(e.offset), self.w
+        held, at = self.row.registers, self._number(e.offset)
         assert held is not None
         if self.vector not in self.written_out or not e.offset.factor(self.vector):
-            value = held[e.buffer, at]
-            if isinstance(value, Reg):
-                return value
-            made = held[e.buffer, at] = w.extract(*value)
-            return made
-        lanes = [held[e.buffer, at + k] for k in range(self.width)]
-        first = lanes[0]
-        if not isinstance(first, Reg) and all(lane == (first[0], k) for k, lane in enumerate(lanes)):
-            return first[0]
-        made = w.splat(lanes[0] if isinstance(lanes[0], Reg) else w.extract(*lanes[0]), self.width)
-        for k, lane in enumerate(lanes[1:], 1):
-            made = w.insert(made, lane if isinstance(lane, Reg) else w.extract(*lane), k)
-        return made
+            return held_one(self.w, held, e.buffer, at)
+        return held_lanes(self.w, held, e.buffer, at, self.width)
 
     def _number(self, offset: Affine) -> int:
         """An offset over loops that are written out."""
@@ -336,17 +326,14 @@ class Memory(ABC):
             one = cell._replace(start=cell.start + k)
             w.store(self._address(buffer, offset, where, one), w.extract(value, k), mask)
 
-
     def _keep(self, buffer: Buffer, at: int, value: Reg) -> None:
         """Let registers hold a number, or the lanes of a vector, which are taken apart where one is asked for."""
         held = self.row.registers
         assert held is not None
         if self.vector not in self.written_out:  # a number, or that of several rows in lanes
             held[buffer, at] = value
-            return
-        value = self.w.splat(value, self.width)
-        for k in range(self.width):
-            held[buffer, at + k] = value, k
+        else:
+            keep_lanes(held, buffer, at, self.w.splat(value, self.width))
 
     def is_local(self, buffer: Buffer) -> bool:
         """Whether a buffer of the row is in registers, or has a place for each lane."""
@@ -360,15 +347,4 @@ class Memory(ABC):
         w.store(self._address(buffer, offset, [], Cell(0, 0, rows[0])), value, mask)
 
 
-def ramp(w: LevelWriter, factor: int, width: int) -> Reg:
-    """0, factor, 2 * factor, ... as a vector."""
-    if width == 1:
-        return w.number(0, "i64")
-    if factor == 0:
-        return w.number(0, "i64", width)
-    if isinstance(factor, Extent):
-        return w.mul(w.number(factor, "i64", width), ramp(w, 1, width))
-    return Reg("i64", width, lanes(tuple([k * factor for k in range(width)]), "i64"))
-
-
-__all__ = ["Cell", "Memory", "Row", "ramp"]
+__all__ = ["Cell", "Memory", "Row"]
