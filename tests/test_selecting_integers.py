@@ -310,3 +310,17 @@ def test_traced_numbers_are_asked_for_many_attributes() -> None:
     assert jit(probed)(1.5) == 3.0
     with pytest.raises(AttributeError, match="did you mean sum"):
         jit(lambda x: x.summ())(np.ones(3))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.float64, np.float32])
+def test_numpys_numbers_enter_native_code(kind: Any) -> None:
+    """A batch's number out of a permutation is NumPy's, and a rate out of a formula: each call reads its own."""
+    function: Any = value_and_grad(lambda w, k, pair: np.sum(w * k) + w[0] * pair["a"], 0)
+    for value in (3, 5, -2, 7):
+        for _ in range(2):
+            made, slope = function(W, kind(value), {"a": kind(value + 1)})
+        np.testing.assert_allclose(made, np.sum(W * value) + W[0] * (value + 1), rtol=1e-6)
+        np.testing.assert_allclose(slope, value + (np.arange(5) == 0) * (value + 1.0), rtol=1e-6)
+    assert entry_count(function) == 1
+    assert function(W, 3, {"a": kind(4)})[0] == pytest.approx(np.sum(W * 3) + W[0] * 4)
+    assert type(jit(lambda x: x)(kind(3))) is kind

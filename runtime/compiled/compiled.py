@@ -11,7 +11,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from ...compiler.backend.entries.hidden import Guard
 from ...compiler.backend.entries.native import NativeFunction
-from ...compiler.backend.entries.specs import StaticSpec
+from ...compiler.backend.entries.specs import ScalarSpec, StaticSpec, input_specs
 from ...compiler.backend.entries.text import Named
 from ...compiler.frontend import tree
 from ...compiler.frontend.results import from_arrays
@@ -162,6 +162,8 @@ class Compiled:
         if not is_native(self.result) or any(each is None for each in native):
             return None
         if any(tree.canonical(each) is not each for each in bound):
+            return None
+        if kernels.is_packed(self.kernel) and any(isinstance(s, ScalarSpec) for s in input_specs(tuple(native))):
             return None
         return (*native, *(native_spec(tree.flatten(each, [])) for each in bound))
 

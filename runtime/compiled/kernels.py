@@ -144,6 +144,11 @@ def make_shared(
     return Reference(graph) if settings.reference else shared.kernel(graph, sizes, at)
 
 
+def is_packed(kernel: Runnable) -> bool:
+    """Whether a kernel takes and gives many values packed into vectors."""
+    return isinstance(kernel, PackedKernel)
+
+
 def packs_last(kernel: Runnable, count: int) -> bool:
     """Whether some of the last `count` parameters lie in vectors with others."""
     if not isinstance(kernel, PackedKernel):

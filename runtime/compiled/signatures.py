@@ -101,6 +101,8 @@ def native_spec(node: tree.Signature, wholes: bool = False) -> Any:
         return specs.FloatSpec()
     if kind == "int":
         return specs.IntSpec()
+    if kind == "scalar" and node[1] in specs.IN_PLACE:
+        return specs.ScalarSpec(node[1])
     if kind == "array":
         return specs.ArraySpec(node[1], node[2])
     if kind == "static":

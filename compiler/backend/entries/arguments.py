@@ -30,6 +30,7 @@ from .specs import (
     IntSpec,
     ListSpec,
     RecordSpec,
+    ScalarSpec,
     Spec,
     StaticSpec,
     TupleSpec,
@@ -134,7 +135,7 @@ class Arguments:
         writer.go_on_if(writer.value(f"icmp ne ptr {item}, null"))
         return item
 
-    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec | StaticSpec) -> str:
+    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ScalarSpec | ArraySpec | StaticSpec) -> str:
         """Emit guards for a leaf; the kernel's pointer to it, if it is one of its inputs."""
         writer = self._writer
         match spec:
@@ -146,6 +147,9 @@ class Arguments:
                 return writer.at(value, FLOAT_VALUE)
             case IntSpec():
                 return self._int(value)
+            case ScalarSpec():
+                self._require_class(value, HELD[spec.dtype].type)
+                return writer.at(value, FLOAT_VALUE)
             case ArraySpec():
                 return array_data(writer, value, spec)
 

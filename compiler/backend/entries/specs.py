@@ -28,6 +28,21 @@ class IntSpec:
 
 
 @dataclass(frozen=True)
+class ScalarSpec:
+    """Exactly a NumPy scalar of this dtype, one of `IN_PLACE`; the kernel reads it where it lies in the object."""
+
+    dtype: str
+
+    def __post_init__(self) -> None:
+        if self.dtype not in IN_PLACE:
+            raise ValueError(f"dtype is {self.dtype!r}, expected one of {', '.join(IN_PLACE)}")
+
+
+IN_PLACE = ("f64", "i64", "f32", "i32")
+"""NumPy scalars whose number lies where that of a Python float does."""
+
+
+@dataclass(frozen=True)
 class ArraySpec:
     """Exactly a numpy.ndarray of this dtype and shape: C-contiguous, aligned, native byte order.
 
@@ -104,7 +119,8 @@ class RecordSpec:
 
 
 Container: TypeAlias = DictSpec | ListSpec | TupleSpec | RecordSpec
-Spec: TypeAlias = FloatSpec | IntSpec | ArraySpec | StaticSpec | Container
+Spec: TypeAlias = FloatSpec | IntSpec | ScalarSpec | ArraySpec | StaticSpec | Container
+Input: TypeAlias = FloatSpec | IntSpec | ScalarSpec | ArraySpec
 
 
 @dataclass(frozen=True)
@@ -199,7 +215,7 @@ CONTAINERS = (DictSpec, ListSpec, TupleSpec, RecordSpec)
 CONTAINER_RESULTS = (DictResult, ListResult, TupleResult, MadeResult)
 
 
-def input_specs(args: tuple[Spec, ...]) -> list[FloatSpec | IntSpec | ArraySpec]:
+def input_specs(args: tuple[Spec, ...]) -> list[Input]:
     """The kernel's inputs, in order."""
     pending, inputs = list(reversed(args)), []
     while pending:

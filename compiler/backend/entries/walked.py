@@ -29,13 +29,14 @@ from .specs import (
     DictSpec,
     FloatResult,
     FloatSpec,
+    Input,
     IntResult,
-    IntSpec,
     ListResult,
     ListSpec,
     MadeResult,
     RecordSpec,
     Result,
+    ScalarSpec,
     Spec,
     StaticSpec,
     TupleResult,
@@ -44,7 +45,7 @@ from .specs import (
 )
 from .writer import EntryWriter
 
-Leaf = FloatSpec | IntSpec | ArraySpec | StaticSpec
+Leaf = Input | StaticSpec
 
 LINE = 64
 """Bytes to which vectors are aligned, within their memory."""
@@ -189,6 +190,7 @@ class WalkedArguments:
             program.do("static", program.object(spec.value))
             return
         k = next(count)
+        assert not isinstance(spec, ScalarSpec), "NumPy scalars are not packed"
         if isinstance(spec, ArraySpec):
             operands = (len(spec.shape), program.shape(spec.shape), id(STORED[spec.dtype]))
             if k in self._places:
