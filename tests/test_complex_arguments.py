@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 SHAPES = [(1,), (7,), (), (0,), (3, 4), (2, 3, 17)]
 
 
-def numbers(shape: tuple[int, ...], dtype: Any = np.complex128) -> np.ndarray:
+def numbers(shape: tuple[int, ...], dtype: Any = np.complex128) -> Any:
     return np.asarray(RNG.normal(size=shape) + 1j * RNG.normal(size=shape), dtype)
 
 

@@ -174,12 +174,15 @@ def each(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
 @lru_cache(1024)
 def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], gives: tuple[Type, ...]) -> Numbered:
     """The number of the function that computes it for these types."""
-    table, into = dict(attrs), None
-    if (write := prim.into) is not None:
-        def into(outs: Sequence[np.ndarray], args: Sequence[np.ndarray]) -> None:
-            with np.errstate(all="ignore"):
-                write(outs, *args, **table)
-    return numbered(Function(prim.name, lambda args: _parts(prim, table, args), given, gives, True, into))
+    table, write = dict(attrs), prim.into
+
+    def into(outs: Sequence[np.ndarray], args: Sequence[np.ndarray]) -> None:
+        assert write is not None
+        with np.errstate(all="ignore"):
+            write(outs, *args, **table)
+
+    call = Function(prim.name, lambda args: _parts(prim, table, args), given, gives, True, write and into)
+    return numbered(call)
 
 
 __all__ = ["Library", "each", "near_one", "positive", "rectangles", "right_side", "square"]
