@@ -175,6 +175,9 @@ def _mapped(
 def _spread_axes(axis: Axes, structure: tree.Signature, places: list[int | None], what: str) -> None:
     """The axis of every leaf of an argument."""
     if axis is None or (isinstance(axis, int) and not isinstance(axis, bool)):
+        if axis is not None and any(tree.is_table_node(node) for _, node in tree.nodes(structure)):
+            fix = "pass np.asarray(...) of it, or give it in_axes=None"
+            raise TypeError(f"vmap: {what} is a table of pandas, which is not taken apart into lanes: {fix}")
         places += [axis] * sum(node[0] != "static" for _, node in tree.nodes(structure))
         return
     inner = list(axis.values()) if isinstance(axis, dict) else axis

@@ -74,3 +74,23 @@ def test_what_is_not_read_is_neither_made_nor_differentiated():
         step[i, j] = h
         change = (volume(a + step) - volume(a - step)) / (2 * h)
         assert abs(grad(volume)(a)[i, j] - change) < 1e-8
+
+
+@pytest.mark.parametrize(("starts", "shapes", "axis", "whole"), [
+    (((0, 0), (0, 2)), ((2, 2), (2, 5)), 1, True), (((0, 0), (1, 0)), ((1, 7), (1, 7)), 0, True),
+    (((0, 2), (0, 0)), ((2, 5), (2, 2)), 1, False), (((0, 0), (0, 3)), ((2, 3), (2, 4)), 1, True),
+    (((0, 0), (0, 1)), ((2, 3), (2, 4)), 1, False), (((1, 0), (1, 2)), ((1, 2), (1, 5)), 1, False),
+])  # fmt: skip
+def test_slices_that_are_put_together_again(starts, shapes, axis, whole):
+    """They are the whole only if all of it is there, in order."""
+    sizes = [max(s[k] for s in shapes) if k != axis else sum(s[k] for s in shapes) for k in (0, 1)]
+    cuts = "\n".join(
+        f"  %{k}: f64[{m},{n}] = slice %x {{shape=({m}, {n}), start={start}, step=(1, 1)}}"
+        for k, (start, (m, n)) in enumerate(zip(starts, shapes, strict=True))
+    )
+    made = f"  %2: f64[{sizes[0]},{sizes[1]}] = concatenate %0, %1 {{axis={axis}}}"
+    graph = parse(f"graph @f(%x: f64[2,7]) {{\n{cuts}\n{made}\n  return %2\n}}")
+    x = np.random.default_rng(0).normal(size=(2, 7))
+    tidy = verify(dead(algebra(graph)))
+    assert (tidy.body == ()) is whole
+    np.testing.assert_array_equal(evaluate(tidy, [x])[0], evaluate(graph, [x])[0])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit, value_and_grad, vmap
+from pullback.compiler.backend.entries.native import entry_count
 from pullback.runtime.compiled import function as functions
 from pullback.runtime.compiled import variants
 
@@ -271,8 +272,55 @@ def test_a_data_frame_is_refused_in_words() -> None:
     assert grad(f)(2.0, np.asarray(Frame())) == 4.0
 
 
-def test_pandas_is_refused_in_words() -> None:
+def test_a_table_of_pandas_stays_what_it_is() -> None:
     pandas = pytest.importorskip("pandas")
     f = define("def f(w, frame):\n    return w * np.sum(frame['a'].to_numpy())")
-    with pytest.raises(TypeError, match=r"f: argument frame is a pandas.*DataFrame; pass np.asarray\(...\) of it"):
-        grad(f)(2.0, pandas.DataFrame({"a": [1.0, 2.0]}))
+    assert grad(f)(2.0, pandas.DataFrame({"a": [1.0, 2.0]})) == 3.0
+
+
+def test_lists_of_many_numbers_beside_arrays_from_outside() -> None:
+    """They enter native code, also of other lengths, and each call reads what it is given."""
+    table = np.random.default_rng(0).normal(size=(200, 3))
+
+    def loss(w: Any, rows: Any) -> Any:
+        return np.sum((table[rows] @ w) ** 2)
+
+    function: Any = value_and_grad(loss)
+    rng, w = np.random.default_rng(1), np.array([0.5, -1.0, 2.0])
+    for count in (100, 37, 100, 64, 37):
+        for _ in range(3):
+            rows = [int(k) for k in rng.integers(-200, 200, count)]
+            value, slope = function(w, rows)
+            np.testing.assert_allclose(value, loss(w, rows), rtol=1e-12)
+            np.testing.assert_allclose(slope, 2 * table[rows].T @ (table[rows] @ w), rtol=1e-12)
+        assert entry_count(function) > 0
+    with pytest.raises(IndexError):
+        function(w, [200, *range(36)])
+    table[3] = 7.0
+    rows = [3] * 100
+    np.testing.assert_allclose(function(w, rows)[0], loss(w, rows), rtol=1e-12)
+
+
+def test_traced_numbers_are_asked_for_many_attributes() -> None:
+    """NumPy asks each number of a list for some that there are not: no advice is made for those."""
+    def probed(x: Any) -> Any:
+        assert not hasattr(x, "__no_such_protocol__")
+        return x * 2
+
+    assert jit(probed)(1.5) == 3.0
+    with pytest.raises(AttributeError, match="did you mean sum"):
+        jit(lambda x: x.summ())(np.ones(3))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.float64, np.float32])
+def test_numpys_numbers_enter_native_code(kind: Any) -> None:
+    """A batch's number out of a permutation is NumPy's, and a rate out of a formula: each call reads its own."""
+    function: Any = value_and_grad(lambda w, k, pair: np.sum(w * k) + w[0] * pair["a"], 0)
+    for value in (3, 5, -2, 7):
+        for _ in range(2):
+            made, slope = function(W, kind(value), {"a": kind(value + 1)})
+        np.testing.assert_allclose(made, np.sum(W * value) + W[0] * (value + 1), rtol=1e-6)
+        np.testing.assert_allclose(slope, value + (np.arange(5) == 0) * (value + 1.0), rtol=1e-6)
+    assert entry_count(function) == 1
+    assert function(W, 3, {"a": kind(4)})[0] == pytest.approx(np.sum(W * 3) + W[0] * 4)
+    assert type(jit(lambda x: x)(kind(3))) is kind

@@ -207,6 +207,29 @@ def test_functions_that_name_numpy_or_math_are_of_arrays_and_run_once(capsys: py
     assert capsys.readouterr().out == "here\n"
 
 
+MIXED: dict[str, Callable[[Any], Any]] = {
+    "an array": lambda t: pb.linalg.solve(pb.outer(t, t) + pb.tensor(np.eye(3)), t).sum(),
+    "a literal": lambda t: (t * pb.tensor(np.array([1.0, 2.0, 3.0]))).exp().sum(),
+    "np.sqrt of a size": lambda t: pb.linalg.norm(t) / np.sqrt(len(t)),
+    "math.sqrt of a size": lambda t: (pb.softmax(t / math.sqrt(t.shape[0]), 0) * t).sum(),
+    "from_numpy": lambda t: (pb.linalg.inv(pb.diag(t)) @ pb.from_numpy(np.ones(3))).sum(),
+    "a function of nn": lambda t: pb.nn.functional.softplus(t * float(np.log(3.0))).sum(),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_functions_of_tensors_may_name_numpy_for_what_is_constant(name: str) -> None:
+    """They were taken for functions of arrays, which Tensors' functions refused."""
+    f, x = MIXED[name], tensor(A)
+    np.testing.assert_allclose(pb.grad(f)(x).numpy(), pb.func.grad(f)(x).numpy(), rtol=1e-12)
+    np.testing.assert_allclose(pb.value_and_grad(f)(x)[0].numpy(), f(x).numpy(), rtol=1e-12)
+    np.testing.assert_allclose(pb.hessian(f)(x).numpy(), pb.func.hessian(f)(x).numpy(), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(pb.jit(f)(x).numpy(), f(x).numpy(), rtol=1e-12)
+    wide = pb.stack([x, 2 * x])
+    np.testing.assert_allclose(pb.vmap(f)(wide).numpy(), [f(x).item(), f(2 * x).item()], rtol=1e-12)
+    np.testing.assert_allclose(pb.grad(f)(x).numpy(), numbers(f, A), rtol=1e-6)
+
+
 def test_options_without_meaning_are_refused() -> None:
     x = tensor(A)
     for call in (pb.grad(energy), pb.jit(energy), pb.hessian(energy), pb.jacrev(rows), pb.jacfwd(rows)):

@@ -116,7 +116,7 @@ def by_casadi(function: Any, *given: np.ndarray, blocks: Any = lambda made: made
         buffer.set_res(k, x.data)
     views = blocks(*made)
 
-    def way(keep: Any = (function, buffer)) -> Any:
+    def way(keep: Any = (function, buffer, given)) -> Any:
         evaluate()
         return views
 

@@ -9,6 +9,7 @@ import numpy as np
 import peers
 from harness import Case
 
+from cases.derivatives import COMPILED, by_casadi, has_casadi
 from pullback import value_and_grad
 
 
@@ -52,6 +53,22 @@ def kalman_by_jax(jax: Any) -> Callable[..., Any]:
         return jax.lax.scan(step, (np.zeros(4), np.eye(4), 0.0), seen)[0][2]
 
     return function
+
+
+def kalman_by_casadi(steps: int) -> Any:
+    """The same by a map over the steps that accumulates, with the gradient in the noise, compiled by gcc."""
+    ca = peers.optional("casadi")
+    state, z, noise, move = ca.SX.sym("s", 21), ca.SX.sym("z", 4), ca.SX.sym("n", 2), ca.SX.sym("m", 4, 4)
+    x, p, total = move @ state[:4], ca.reshape(state[4:20], 4, 4), state[20]
+    p = move @ p @ move.T + noise[0] * ca.SX.eye(4)
+    e, s = z - x, p + noise[1] * ca.SX.eye(4)
+    total = total + 0.5 * (ca.log(ca.det(s)) + e.T @ ca.solve(s, e))
+    after = ca.vertcat(x + p @ ca.solve(s, e), ca.vec(p - p @ ca.solve(s, p)), total)
+    every = ca.Function("step", [state, z, noise, move], [after]).mapaccum("steps", steps)
+    seen, noise, move = ca.MX.sym("z", 4, steps), ca.MX.sym("n", 2), ca.MX.sym("m", 4, 4)
+    begin = ca.vertcat(ca.MX.zeros(4), ca.vec(ca.MX.eye(4)), 0)
+    value = every(begin, seen, ca.repmat(noise, 1, steps), ca.repmat(move, 1, steps))[20, -1]
+    return ca.Function("kalman", [noise, move, seen], [value, ca.gradient(value, noise)], COMPILED)
 
 
 def solutions(a, b):
@@ -106,6 +123,11 @@ def ways(function: Callable[..., Any], given: tuple[Any, ...], by_jax: Any = Non
     return made
 
 
+def flat(value: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """CasADi's results: a number as one."""
+    return value.reshape(()), slope
+
+
 def process_by_torch(torch, t, x, y):
     d = x[:, None] - x[None, :]
     k = (2 * t[0]).exp() * (-0.5 * d * d * (-2 * t[1]).exp()).exp()
@@ -124,7 +146,12 @@ def cases(size: str) -> Iterator[Case]:
     yield Case(f"{name}: Cholesky", ways(process_by_cholesky, given), goals=goals)
     seen = np.cumsum(rng.normal(size=(steps, 4)) * 0.3, axis=0)
     given = np.array([0.05, 0.2]), np.eye(4) + 0.1 * np.eye(4, k=2), seen
-    yield Case(f"Kalman filter by solve and det, 4 states, {steps} steps, gradient", ways(kalman, given, kalman_by_jax),
+    made = ways(kalman, given, kalman_by_jax)
+    if has_casadi():  # which keeps matrices column by column
+        columns = np.ascontiguousarray(given[1].T)
+        made["CasADi"] = by_casadi(kalman_by_casadi(steps), given[0], columns, seen, blocks=flat)
+    goals_of_kalman = (("jax", 50.0), ("CasADi", 1 / 1.2))
+    yield Case(f"Kalman filter by solve and det, 4 states, {steps} steps, gradient", made, goals=goals_of_kalman,
                agree=1e-8)  # fmt: skip
     given = rng.normal(size=(4, 4)) + 4 * np.eye(4), rng.normal(size=(2 * steps, 4))
     yield Case(f"{2 * steps} solutions of 4 x 4 in a loop, gradient, each",

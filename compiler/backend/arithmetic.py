@@ -132,6 +132,10 @@ class Arithmetic(Instructions):
     def maximum(self, a: Reg, b: Reg) -> Reg:
         return self.or_(a, b) if a.dtype == "bool" else self._extreme(self.gt(a, b), a, b)
 
+    def combine(self, kind: str, a: Reg, b: Reg) -> Reg:
+        """One step of a sum, max or min."""
+        return {"sum": self.add, "max": self.maximum, "min": self.minimum}[kind](a, b)
+
     def _extreme(self, first: Reg, a: Reg, b: Reg) -> Reg:
         """NumPy's choice: NaN if one is NaN, the second of two zeros. The inner selection is the
         machine's own minimum or maximum, which yields the second operand when one is NaN."""

@@ -35,25 +35,30 @@ def symbols() -> dict[str, int]:
 def _called(number: int, table: int) -> int:
     try:
         function = function_of(number)
-        takes, gives = function.takes, function.gives
-        addresses = _words(len(takes) + len(gives)).from_address(table)
-        args = [_array(at, type) for at, type in zip(addresses, takes, strict=False)]
+        layouts = function.layouts
+        if layouts is None:
+            layouts = function.layouts = [_layout(type) for type in (*function.takes, *function.gives)]
+        addresses, count = _words(len(layouts)).from_address(table), len(function.takes)
+        arrays = [_array(at, layout) for at, layout in zip(addresses, layouts, strict=True)]
+        args, outs = arrays[:count], arrays[count:]
+        if function.into is not None:
+            function.into(outs, args)
+            return 0
         results = function.call(args if function.only_reads else [a.copy() for a in args])
-        for at, type, result in zip(addresses[len(args) :], gives, results, strict=True):
-            _array(at, type)[...] = result
+        for out, result in zip(outs, results, strict=True):
+            out[...] = result
     except BaseException as error:
         raised(error)
         return 1
     return 0
 
 
-def _array(address: int, type: Type) -> np.ndarray:
+def _array(address: int, layout: tuple[Any, np.dtype, tuple[int, ...]]) -> np.ndarray:
     """The array in memory."""
-    kind, dtype, shape = _layout(type)
+    kind, dtype, shape = layout
     return np.ndarray(shape, dtype, kind.from_address(address)) if kind else np.empty(shape, dtype)
 
 
-@functools.lru_cache(4096)
 def _layout(type: Type) -> tuple[Any, np.dtype, tuple[int, ...]]:
     """What ctypes, NumPy and Python call a type; no memory where it has no elements."""
     shape = type.static_shape()

@@ -191,7 +191,9 @@ def _numpy_interface_agrees() -> bool:
     scalar = python_callable(symbol("PyArray_Scalar"), value, pointer, value, pointer)
     half = scalar(ctypes.byref(ctypes.c_double(0.5)), STORED["f64"], None)
     return (type(made) is np.ndarray and made.shape == (2, 3) and made.dtype is STORED["i32"]
-            and made.flags.c_contiguous and type(half) is np.float64 and half == 0.5)
+            and made.flags.c_contiguous and type(half) is np.float64 and half == 0.5
+            and _field("<d", np.float64(0.5), FLOAT_VALUE) == 0.5 and _field("<f", np.float32(0.5), FLOAT_VALUE) == 0.5
+            and _field("<q", np.int64(-7), FLOAT_VALUE) == -7 and _field("<i", np.int32(-7), FLOAT_VALUE) == -7)
 
 
 _CHECKS: tuple[Callable[[], bool], ...] = (

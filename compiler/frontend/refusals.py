@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,6 +135,8 @@ class Refusals:
         return made
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # NumPy asks each number of a list for some of these, and wants no advice
+            raise AttributeError(f"an array has no attribute {name!r}")
         if not name.startswith("_") and not encloses(self.tracing):
             raise leaked(self)
         if hasattr(np.ndarray, name) and not name.startswith("_"):
@@ -145,9 +148,15 @@ class Refusals:
                     value=self.type,
                 )
             )
-        near = difflib.get_close_matches(name, dir(np.ndarray), 1)
-        fix = f"did you mean {near[0]}?" if near else "use NumPy's functions: np.tanh(x), not x.tanh()"
+        near = _nearest(name)
+        fix = f"did you mean {near}?" if near else "use NumPy's functions: np.tanh(x), not x.tanh()"
         raise AttributeError(message(f"an array has no attribute {name!r}", user_line(), fix))
+
+
+@functools.lru_cache(256)
+def _nearest(name: str) -> str:
+    """The attribute of arrays that is spelled most like a name; an empty text for none."""
+    return "".join(difflib.get_close_matches(name, dir(np.ndarray), 1))
 
 
 def leaked(array: Refusals) -> TraceError:

@@ -22,7 +22,7 @@ from ..ir.containers import Structure, apart, is_declared, is_record, is_unknown
 from ..ir.types import COMPLEX, KNOWN, MAX_RANK, NAMES, STORED
 from .array import Array
 from .complexes import Parts, parts_of
-from .static_keys import Still, static_key, static_value
+from .static_keys import ById, Still, static_key, static_value
 
 Signature = tuple[Any, ...]
 FLOAT, INT = ("float",), ("int",)
@@ -167,9 +167,21 @@ def _rarer(tree: Any, leaves: list[Any], depth: int) -> Signature:
         late()
         if kind in MADE_OF:
             return _rarer(tree, leaves, depth)
+    if is_table(tree):
+        return ("static", static_key(tree))  # what it holds is compared at each call, as of all that is static
     if not isinstance(tree, type) and (hasattr(kind, "__array__") or hasattr(kind, "__array_interface__")):
         raise BadLeaf(f"is a {kind.__module__}.{kind.__qualname__}", "pass np.asarray(...) of it")
     return ("static", static_key(tree))
+
+
+def is_table(x: Any) -> bool:
+    """Whether an object is a table or column of pandas, which stays what it is where it is not differentiated."""
+    return (type(x).__module__ or "").partition(".")[0] == "pandas" and hasattr(type(x), "__array__")
+
+
+def is_table_node(node: Signature) -> bool:
+    """Whether a part of a signature stands for such a table."""
+    return node[0] == "static" and isinstance(node[1], ById) and is_table(node[1].value)
 
 
 def is_container(x: Any) -> bool:
@@ -315,6 +327,8 @@ def spelled(node: Signature) -> str:
         return f"a Python {kind}"
     if kind == "static":
         value = static_value(node[1])
+        if is_table(value):
+            return f"a pandas.{type(value).__name__}"
         return f"an object of class {type(value).__name__}" if type(value).__repr__ is object.__repr__ else repr(value)
     dtype = STORED[dtype_of(node)]
     if kind == "traced" and node[1] and not node[3]:

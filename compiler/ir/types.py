@@ -53,7 +53,9 @@ KNOWN = ", ".join([str(dtype) for name, dtype in STORED.items() if name != "bf16
 TRACED = NAMES | {dtype: name for name, dtype in COMPLEX.items()}
 """Names of the dtypes that traced values can have."""
 
-_ALL = STORED | COMPLEX
+HELD = STORED | COMPLEX
+"""The dtypes of arrays that come and go."""
+
 FLOATS = ("f32", "f64")
 FLOATING = (*HALVES, *FLOATS)
 """All real floats; native code computes with `FLOATS`."""
@@ -197,7 +199,7 @@ class Type:
     __slots__ = ("dtype", "shape", "is_tape", "_has_names", "_hash")
 
     def __init__(self, dtype: str, shape: tuple[Dim, ...] = ()) -> None:
-        if dtype not in _ALL and (dtype != "tape" or shape):
+        if dtype not in HELD and (dtype != "tape" or shape):
             raise TypeError(f"unknown dtype {dtype!r}; there are {', '.join(STORED)}")
         if len(shape) > MAX_RANK:
             raise TypeError(f"an array has at most {MAX_RANK} axes, got {len(shape)}")
@@ -248,7 +250,7 @@ class Type:
 
     @property
     def numpy(self) -> np.dtype:
-        return _ALL[self.dtype]
+        return HELD[self.dtype]
 
     def with_shape(self, shape: Iterable[Dim]) -> "Type":
         return _type_of(self.dtype, tuple(shape))
@@ -308,6 +310,6 @@ def sizes_in(value: object) -> Iterator[str]:
 def parse_type(text: str) -> Type:
     """The type that prints as `text`."""
     m = re.fullmatch(r"(\w+)\[([\w*+,-]*)\]", text)
-    if m is None or (m[1] not in _ALL and m[1] != "tape"):
+    if m is None or (m[1] not in HELD and m[1] != "tape"):
         raise ValueError(f"{text!r} is not a type")
     return Type(m[1], tuple(parse_dim(d) for d in m[2].split(",")) if m[2] else ())

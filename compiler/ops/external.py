@@ -32,18 +32,21 @@ Opaque = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 class Function:
     """A function of arrays of the types `takes`, which gives arrays of the types `gives`.
 
-    One that `only_reads` its arguments, and keeps none, is given a kernel's own memory. Its `recipe` is text from which
-    `remade` makes it in any process; None if it means something in this one only.
+    One that `only_reads` its arguments, and keeps none, is given a kernel's own memory. `into` writes what `call`
+    would return to arrays that it gets before the arguments. The `recipe` is text from which `remade` makes the
+    function in any process; None if it means something in this one only.
     """
 
-    __slots__ = ("name", "call", "takes", "gives", "only_reads", "recipe", "__weakref__")
+    __slots__ = ("name", "call", "takes", "gives", "only_reads", "into", "layouts", "recipe", "__weakref__")
 
     def __init__(
         self, name: str, call: Opaque, takes: Sequence[Type], gives: Sequence[Type], only_reads: bool = False,
+        into: Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], object] | None = None,
         maker: str = "", attributes: tuple[Any, ...] = (),
     ) -> None:
         self.name, self.call, self.takes, self.gives = name, call, tuple(takes), tuple(gives)
-        self.only_reads = only_reads
+        self.only_reads, self.into = only_reads, into
+        self.layouts: Any = None  # of its arguments and results in memory, by who calls it from native code
         self.recipe = _recipe(maker, name, attributes, self.takes, self.gives) if maker else None
 
 

@@ -38,6 +38,7 @@ class Library(Primitive):
               cotangent comes as zeros, or as None if the rule is for `some` of them
     samples   (rng) -> pairs (arguments, attributes) away from kinks
     written   (m, *inputs, **attributes) -> the results as formulas, or None where the arrays are too large for that
+    into      (outs, *arrays, **attributes) writes the results, where NumPy's function can do that
     """
 
     bounded = False
@@ -54,9 +55,10 @@ class Library(Primitive):
         samples: Samples,
         written: Callable[..., Any] = lambda m, *inputs, **attributes: None,
         some: bool = False,
+        into: Callable[..., object] | None = None,
     ) -> None:
         super().__init__(name)
-        self.written, self.some = written, some
+        self.written, self.some, self.into = written, some, into
         self.types, self.compute, self.pulled, self.drawn = types, compute, pull, samples
         self.attributes = attributes or {}  # type: ignore[misc]
         self.arity = compute.__code__.co_argcount - len(self.attributes)
@@ -176,9 +178,15 @@ def _number(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], give
 
 
 def _function(prim: Library, attrs: tuple[Any, ...], given: tuple[Type, ...], gives: tuple[Type, ...]) -> Function:
-    table = dict(attrs)
+    table, write = dict(attrs), prim.into
+
+    def into(outs: Sequence[np.ndarray], args: Sequence[np.ndarray]) -> None:
+        assert write is not None
+        with np.errstate(all="ignore"):
+            write(outs, *args, **table)
+
     call = lambda args: _parts(prim, table, args)  # noqa: E731
-    return Function(prim.name, call, given, gives, True, "library", attrs)
+    return Function(prim.name, call, given, gives, True, write and into, "library", attrs)
 
 
 def _made_again(

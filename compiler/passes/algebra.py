@@ -21,7 +21,7 @@ from ..ops import shape as S
 from ..ops.reduce import max_, min_, spread, sum_
 from ..ops.source import const, number
 from .cleanup import inside
-from .pieces import of_part
+from .pieces import of_part, of_slices
 
 
 class Pattern:
@@ -247,6 +247,7 @@ MOVES: dict[Primitive, tuple[Callable[..., Value | None], ...]] = {
     S.reshape: (_same_type, _of_constant, _twice),
     spread: (_same_type, _of_constant, _twice),
     S.slice_: (_same_type, _of_constant, of_part),
+    S.concatenate: (of_slices,),
     S.pad: (_same_type,),
     E.cast: (_same_type,),
     E.div: (_reciprocal,),

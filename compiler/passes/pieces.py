@@ -2,6 +2,7 @@
 
     slice(concatenate(x, y))        a slice of x, where it ends before y begins
     slice(pad(x))                   a slice of x, or zeros where no element of x is
+    concatenate(slices of x)        x, where they are all of it in order (`of_slices`)
 
 So what is not read of several results is not made, and is not differentiated: the columns of a factor that complete a
 basis, where only the first are used; the other rows of a stacked state.
@@ -88,6 +89,22 @@ def _found(source: Op, axis: int) -> list[int]:
     return begins
 
 
+def of_slices(b: Builder, op: Op, args: tuple[Value, ...], made: Mapping[Value, Op]) -> Value | None:
+    """The value whose slices, from the first on, are put together again; None if anything else is."""
+    axis, at = op.attrs["axis"], 0
+    first = made.get(args[0])
+    if first is None or first.prim is not slice_ or first.args[0].type != op.results[0].type:
+        return None
+    for arg in args:
+        cut = made.get(arg)
+        if cut is None or cut.prim is not slice_ or cut.args != first.args or any(s != 1 for s in cut.attrs["step"]):
+            return None
+        if any(start != (at if k == axis else 0) for k, start in enumerate(cut.attrs["start"])):
+            return None
+        at += cut.attrs["shape"][axis]
+    return first.args[0]
+
+
 def _padded(b: Builder, op: Op, source: Op) -> Value | None:
     (inner,), moved = source.args, {}
     for axis, size in enumerate(inner.type.shape):
@@ -112,4 +129,4 @@ def _sliced(b: Builder, op: Op, part: Value, moved: Mapping[int, int]) -> Value:
     return slice_(b, part, start=start, step=op.attrs["step"], shape=op.attrs["shape"])
 
 
-__all__ = ["of_part", "pieces"]
+__all__ = ["of_part", "of_slices", "pieces"]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ...compiler.backend.entries.hidden import Guard
 from ...compiler.backend.entries.native import NativeFunction
-from ...compiler.backend.entries.specs import StaticSpec
+from ...compiler.backend.entries.specs import ScalarSpec, StaticSpec, input_specs
 from ...compiler.backend.entries.text import Named
 from ...compiler.frontend import tree
 from ...compiler.frontend.results import from_arrays
@@ -59,6 +60,8 @@ class Content:
         self.array, self.bits, self.kept = array, array, None
         if mutable(array):
             word = WORDS.get(array.dtype.itemsize) if not array.dtype.hasobject else None
+            if array.dtype == np.complex128 and array.ndim and array.flags.c_contiguous:
+                word = np.uint64  # two of them
             self.bits = array if word is None else array.view(word)
             self.kept = self.bits.tobytes() if array.nbytes <= SMALL or word is None else self.bits.copy()
 
@@ -137,8 +140,15 @@ class Compiled:
 
     def bound(self, guards: Sequence[Guard]) -> Sequence[np.ndarray]:
         """The extra arrays as kernels take them: copies of those that lie otherwise, if guards tell of every change."""
-        watched = {id(each.holder) for each in guards if each.kind == "array"}
-        return [tree.canonical(x) if any(id(y) in watched for y in _bases(x)) else x for x in self.traced.extras]
+        return self._canonical([each.holder for each in guards if each.kind == "array"])
+
+    @cached_property
+    def given(self) -> Sequence[np.ndarray]:
+        """What a core is given as extra arrays, once their contents are known to be what they were."""
+        return self._canonical([each.array for each in self.contents])
+
+    def _canonical(self, watched: Sequence[Any]) -> Sequence[np.ndarray]:
+        return [tree.canonical(x) if any(_within(x, y) for y in watched) else x for x in self.traced.extras]
 
     def specs(self, bound: Sequence[np.ndarray] | None = None) -> tuple[Any, ...] | None:
         """What a native entry would read, if native code can read the arguments and make the result.
@@ -147,10 +157,13 @@ class Compiled:
         """
         bound = self.traced.extras if bound is None else bound
         *args, kwargs = self.traced.signature[1]
-        native = [native_spec(each) for each in (*args, *kwargs[2])]
+        wholes = kernels.takes_complex(self.kernel)
+        native = [native_spec(each, wholes) for each in (*args, *kwargs[2])]
         if not is_native(self.result) or any(each is None for each in native):
             return None
         if any(tree.canonical(each) is not each for each in bound):
+            return None
+        if kernels.is_packed(self.kernel) and any(isinstance(s, ScalarSpec) for s in input_specs(tuple(native))):
             return None
         return (*native, *(native_spec(tree.flatten(each, [])) for each in bound))
 
@@ -165,7 +178,7 @@ class Compiled:
 
         It takes everything by position, but for an `out` of the specification `into`.
         """
-        args = self.specs()
+        args = self.specs(self.given)
         if args is None or not kernels.has_entries(self.kernel) or self.traced.signature[1][-1][1]:
             return
         core = self.core = self.core or Core(self.kernel)
@@ -182,6 +195,16 @@ def _bases(array: Any) -> Iterator[np.ndarray]:
     while isinstance(array, np.ndarray):
         yield array
         array = array.base
+
+
+def _within(array: Any, whole: Any) -> bool:
+    """Whether whoever knows that one array has not changed knows it of another one."""
+    if not (isinstance(array, np.ndarray) and isinstance(whole, np.ndarray)):
+        return False
+    if any(each is whole for each in _bases(array)):  # a view of a view names the owner of the memory only
+        return True
+    (first, last), (start, end) = byte_bounds(array), byte_bounds(whole)
+    return whole.flags.c_contiguous and start <= first and last <= end and array.size > 0
 
 
 def mutable(array: Any) -> bool:

@@ -94,6 +94,11 @@ class Gradient:
             path, said, fix = unknown
             raise TypeError(f"{self.name} of {owner.__name__} needs floats; argument {path} is {said}: {fix}")
         leaves = list(tree.nodes(node, name))
+        if (table := next((each for each in leaves if tree.is_table_node(each[1])), None)) is not None:
+            path, said = table[0], tree.spelled(table[1])
+            raise TypeError(
+                f"{self.name} of {owner.__name__} needs floats; argument {path} is {said}: pass np.asarray(...) of it"
+            )
         if all(n[0] == "static" for _, n in leaves):
             path, said = (leaves[0][0], tree.spelled(leaves[0][1])) if leaves else (name, "empty")
             raise TypeError(f"{self.name} of {owner.__name__} needs floats; argument {path} is {said}: pass floats")

@@ -39,6 +39,7 @@ from .binding import Binding
 from .byname import ByName, made_of
 from .changing import like_before
 from .compiled import MISS, Compiled, Content
+from .complexes import wholes_of
 from .eager import called
 from .execute import execute
 from .foreign import CFunctions, Foreign
@@ -143,7 +144,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         if now is None and tree.CALLS and (made := called(self, args, kwargs, into)) is not MISS:
             return made
         if now is None and latest is not None and latest.core is not None and not kwargs and latest.current():
-            made = latest.core(*args, *latest.traced.extras, **out.named(into))
+            made = latest.core(*args, *latest.given, **out.named(into))
             if made is not MISS:
                 return made
         signature, leaves = self.flatten(args, kwargs)
@@ -314,15 +315,15 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
         watch.show("graph", lambda: show(traced.graph), self._title)
         if graph is not traced.graph:
             watch.show("adjoint", lambda: show(graph), self._title)
-        return graph, result, kernels.make(graph, graph.name)
+        return graph, result, kernels.make(graph, graph.name, wholes_of(traced.signature, result, graph))
 
     def _enter(self, made: Compiled, way: Way = BY_POSITION, into: Any = None) -> None:
         """Put a native entry in front: of the function, or of the kernel if Python must read what is hidden.
 
         `into` is the specification of an `out=` argument.
         """
-        guards, packed = native_guards(made.hidden, contents=True), kernels.is_packed(made.kernel)
-        fits = len(self._entered) < MAX_ENTRIES and not (packed and made.traced.extras)
+        guards = native_guards(made.hidden, contents=True)
+        fits = len(self._entered) < MAX_ENTRIES and not kernels.packs_last(made.kernel, len(made.traced.extras))
         if guards is None or not fits or not made.current():
             made.make_core(into)
             return

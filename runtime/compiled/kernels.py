@@ -26,7 +26,8 @@ from ...compiler.ir.text import show
 from ...compiler.later import later
 from ...compiler.locks import cached_property
 from ...compiler.settings import settings
-from .packed import PackedKernel, packed, walk_of
+from .complexes import ComplexKernel, Wholes, in_memory
+from .packed import PackedKernel, Rearranged, packed, walk_of
 
 if TYPE_CHECKING:
     from ...compiler.backend.sized.shared import Shared
@@ -91,8 +92,8 @@ class Reference:
         raise ValueError(f"no stage {stage!r}{not_compiled(self)}: nothing is compiled")
 
 
-def make(graph: Graph, name: str) -> Runnable:
-    """A runnable for a graph, as the settings want it, and as its length allows."""
+def make(graph: Graph, name: str, wholes: Wholes | None = None) -> Runnable:
+    """A runnable for a graph, as the settings want it, and as its length allows; `wholes` are its complex arrays."""
     if settings.reference:
         return Reference(graph)
     walk, source = walk_of(graph), graph
@@ -104,20 +105,22 @@ def make(graph: Graph, name: str) -> Runnable:
         operations = size(graph)
     if operations > MOST:
         return Reference(source, f"it has {operations:,} operations, and those of more than {MOST:,} are not compiled")
+    if walk is None and wholes is not None:
+        return ComplexKernel(source, wholes, compile_graph(in_memory(graph, wholes), name, load=False))
     kernel = compile_graph(graph, name, load=False)
     return kernel if walk is None else PackedKernel(source, walk, kernel)
 
 
 def native(kernel: Runnable) -> Kernel | None:
     """The machine code behind a runnable, if there is some."""
-    if isinstance(kernel, PackedKernel):
+    if isinstance(kernel, Rearranged):
         return kernel.kernel
     return kernel if isinstance(kernel, Kernel) else None
 
 
 def plain(kernel: Runnable) -> Kernel | None:
     """Machine code that takes arguments and gives results one by one, as the graph does."""
-    if isinstance(kernel, PackedKernel):
+    if isinstance(kernel, Rearranged):
         return kernel.plain
     return kernel if isinstance(kernel, Kernel) else None
 
@@ -146,6 +149,19 @@ def is_packed(kernel: Runnable) -> bool:
     return isinstance(kernel, PackedKernel)
 
 
+def packs_last(kernel: Runnable, count: int) -> bool:
+    """Whether some of the last `count` parameters lie in vectors with others."""
+    if not isinstance(kernel, PackedKernel):
+        return False
+    first = len(kernel.source.params) - count
+    return any(k >= first for group in kernel.walk.params.groups for k in group.numbers)
+
+
+def takes_complex(kernel: Runnable) -> bool:
+    """Whether a kernel takes complex arrays as they lie in memory."""
+    return isinstance(kernel, ComplexKernel)
+
+
 def has_entries(kernel: Runnable) -> bool:
     """Whether native entries can be put before a kernel."""
     return native(kernel) is not None and SUPPORTED and not settings.disable_native_entry
@@ -169,8 +185,10 @@ def install_entry(
     `bound`: inputs of every call.
     """
     walk = kernel.walk if isinstance(kernel, PackedKernel) else None
-    if walk is not None and named is not None and named.out is not None:
-        return  # results go by way of the vectors, from Python
+    if isinstance(kernel, Rearranged) and named is not None and named.out is not None:
+        return  # results go by way of what is made here, from Python
+    if isinstance(kernel, ComplexKernel):
+        result = kernel.result(result)
     named = named and replace(named, aliases=aliases(kernel))
     machine = native(kernel)
     assert machine is not None
@@ -222,5 +240,5 @@ def failure(kernels: Sequence[Runnable], status: int, report: Sequence[int]) -> 
 
 __all__ = [
     "Reference", "Runnable", "aliases", "failure", "has_entries", "install_entry", "make", "make_shared", "native",
-    "not_compiled", "plain", "reasons",
+    "not_compiled", "plain", "reasons", "takes_complex",
 ]

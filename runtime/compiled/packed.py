@@ -20,23 +20,34 @@ def walk_of(graph: Graph) -> PackedWalk | None:
     return made if made.params.groups or made.results.groups else None
 
 
-class PackedKernel:
-    """A kernel that is called as the graph is, and runs on vectors.
+class Rearranged:
+    """A kernel that is called as the graph is, and takes and gives other arrays than that.
 
     source   the graph
-    walk     how its arguments and results lie in them
     kernel   what runs
     """
 
     aliases: Mapping[int, int] = MappingProxyType({})
 
-    def __init__(self, source: Graph, walk: PackedWalk, kernel: Kernel) -> None:
-        self.source, self.walk, self.kernel = source, walk, kernel
+    def __init__(self, source: Graph, kernel: Kernel) -> None:
+        self.source, self.kernel = source, kernel
 
     @cached_property
     def plain(self) -> Kernel:
         """A kernel that takes the arguments one by one, for those who call it by its address."""
         return compile_graph(self.source, self.kernel.title)
+
+    def text(self, stage: str) -> str:
+        """The kernel at a stage."""
+        return self.kernel.text(stage)
+
+
+class PackedKernel(Rearranged):
+    """A kernel that runs on vectors; `walk` says how arguments and results of the graph lie in them."""
+
+    def __init__(self, source: Graph, walk: PackedWalk, kernel: Kernel) -> None:
+        super().__init__(source, kernel)
+        self.walk = walk
 
     def run(
         self, arrays: Sequence[np.ndarray], into: Mapping[int, np.ndarray] = MappingProxyType({})
@@ -51,10 +62,6 @@ class PackedKernel:
             found[k] = array
         return found
 
-    def text(self, stage: str) -> str:
-        """The kernel at a stage."""
-        return self.kernel.text(stage)
-
 
 def _apart(layout: PackedLayout, made: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
     """The values that lie in vectors, each by itself."""
@@ -65,4 +72,4 @@ def _apart(layout: PackedLayout, made: Sequence[np.ndarray], shapes: Sequence[tu
     return [found[k] for k in range(len(shapes))]
 
 
-__all__ = ["PackedKernel", "packed", "walk_of"]
+__all__ = ["PackedKernel", "Rearranged", "packed", "walk_of"]

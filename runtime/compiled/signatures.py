@@ -17,6 +17,7 @@ from ...compiler.frontend.results import items_of
 from ...compiler.frontend.static_keys import static_value
 from ...compiler.ir.containers import is_declared
 from ...compiler.ir.graph import Where
+from .complexes import array_of
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
@@ -91,20 +92,24 @@ def place_of(function: Any) -> Where | None:
     return code and Where(code.co_filename, code.co_firstlineno)
 
 
-def native_spec(node: tree.Signature) -> Any:
-    """What a native entry reads for a part of a signature; None if it cannot."""
+def native_spec(node: tree.Signature, wholes: bool = False) -> Any:
+    """What a native entry reads for a part of a signature; None if it cannot. `wholes`: it takes complex arrays."""
     kind = node[0]
+    if wholes and (whole := array_of(node)) is not None:
+        return whole
     if kind == "float":
         return specs.FloatSpec()
     if kind == "int":
         return specs.IntSpec()
+    if kind == "scalar" and node[1] in specs.IN_PLACE:
+        return specs.ScalarSpec(node[1])
     if kind == "array":
         return specs.ArraySpec(node[1], node[2])
     if kind == "static":
         return specs.StaticSpec(static_value(node[1]))  # the very object: another one comes to Python
     if kind not in tree.CONTAINERS:
         return None
-    inner = tuple([native_spec(each) for each in node[-1]])
+    inner = tuple([native_spec(each, wholes) for each in node[-1]])
     if any(each is None for each in inner):
         return None
     if kind == "named":

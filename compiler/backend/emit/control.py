@@ -37,7 +37,6 @@ from .. import lapack
 from ..levels import LevelWriter
 from ..registers import Reg
 from .loops import look
-from .memory import combine
 from .tapes import Tapes, size_of
 
 CHEAP = 10
@@ -113,7 +112,7 @@ class Control(Tapes):
         w, value = self.w, self.make(s.value)
         address = self.address(s.buffer, s.offset, s.gathered)
         if s.fold:
-            value = combine(w, s.fold, w.load(address, s.buffer.type.dtype), value)
+            value = w.combine(s.fold, w.load(address, s.buffer.type.dtype), value)
         w.store(address, value)
         if not s.buffer.type.shape:
             w.hold(s.buffer, value)

@@ -12,7 +12,7 @@ from ...lowering.program import Accumulate, Nest
 from ..levels import LevelWriter
 from ..registers import FLOATS, Reg
 from .element import Elements
-from .memory import Cell, combine
+from .memory import Cell
 
 #: elements of a sum in f32 that go to one set of accumulators before these are added to others; sums of 4,000 to a
 #: million take up to 1.4 % longer than without such parts, with parts of 4,096 up to 8 %
@@ -79,7 +79,7 @@ class Folds(ABC):
         """Accumulators joined with others of the same turn."""
         count = self._per_row * len(self.rows)
         kinds = [fold.kind for fold in self.nest.folds for _ in range(count)]
-        return [combine(self.w, kind, a, b) for kind, a, b in zip(kinds, folds, more, strict=True)]
+        return [self.w.combine(kind, a, b) for kind, a, b in zip(kinds, folds, more, strict=True)]
 
     def _accumulate(self, folds: list[Reg], slot: int, cell: Cell) -> None:
         """Fold the elements of one cell into the accumulators at `slot` of each fold."""
@@ -105,7 +105,7 @@ class Folds(ABC):
         if fold.kind == "sum" and isinstance(e, Apply) and e.spelling == "mul" and so_far.dtype in FLOATS:
             a, b = (self.elements.wide(x, cell) for x in e.args)
             return self.w.muladd(a, b, so_far)
-        return combine(self.w, fold.kind, so_far, self.elements.wide(e, cell))
+        return self.w.combine(fold.kind, so_far, self.elements.wide(e, cell))
 
     def _better(self, a: tuple[Reg, Reg], b: tuple[Reg, Reg], cell: Cell) -> tuple[Reg, Reg]:
         wins = larger_first(self.w, a, b)
@@ -118,7 +118,7 @@ class Folds(ABC):
         if fold.kind == "argmax":
             join = self._join_pairs
         else:
-            join = lambda a, b: (combine(self.w, fold.kind, a[0], b[0]),)  # noqa: E731
+            join = lambda a, b: (self.w.combine(fold.kind, a[0], b[0]),)  # noqa: E731
         parts = list(zip(*columns, strict=True))
         if self.folds_lanes and fold.kind != "argmax" and len(self.rows) > 1:
             self._finish_rows(fold, columns[0])
@@ -140,7 +140,7 @@ class Folds(ABC):
         w, nest, rows = self.w, self.nest, self.rows
 
         def join(a: tuple[Reg, ...], b: tuple[Reg, ...]) -> tuple[Reg, ...]:
-            return (combine(w, fold.kind, a[0], b[0]),)
+            return (w.combine(fold.kind, a[0], b[0]),)
 
         slots, totals = nest.partials // nest.width, []
         for k in range(len(rows)):

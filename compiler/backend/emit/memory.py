@@ -11,8 +11,12 @@ from ...ir.measure import Extent
 from ...loops import Affine, Axis, Buffer, Element, Load
 from ...lowering.program import Store
 from ..levels import LevelWriter
-from ..registers import BYTES, Reg, lanes
-from .blocks import turned
+from ..registers import BYTES, Reg
+from .blocks import picked, ramp, spread, turned
+from .held import Held, held_lanes, held_one, keep_lanes
+
+#: Elements so many places apart are read and written as contiguous vectors; others lane by lane.
+NEAR = 4
 
 #: The bytes of the longest load that a guard may mask as it is. Without AVX-512, LLVM 22 halves a longer one, and where
 #: it finds that the mask of a half is never true and the other's may be, it reads that half without a mask.
@@ -56,7 +60,7 @@ class Row:
         self.base = base
         self.index: dict[Axis, tuple[Reg, int]] = {}
         self.local, self.width = frozenset(local), width
-        self.registers: dict[tuple[Buffer, int], Reg] | None = {} if straight else None
+        self.registers: Held | None = {} if straight else None
 
 
 class Memory(ABC):
@@ -117,6 +121,8 @@ class Memory(ABC):
             return w.shuffle(made, made, list(range(self.width))[::-1])
         if not wide and guard is None and self._in_blocks(e, cell):
             return self._block(e, where, cell)[cell.row - self.rows[0]]
+        if not wide and mask is None and self._near(factor):
+            return self._picked(e, where, cell, factor)
         lanes = self._ramp(factor)
         scalars = [p for p in where if p.index.width == 1]
         for p in where:
@@ -124,6 +130,17 @@ class Memory(ABC):
                 lanes = w.add(lanes, w.mul(p.index, w.number(p.stride, "i64", self.width)))
         base = self._address(e.buffer, e.offset, scalars, cell)
         return w.gather(base, lanes, mask, dtype)
+
+    def _near(self, factor: int | Extent) -> bool:
+        """Whether lanes lie a few places apart; one of them is touched last, and nothing beyond it is read."""
+        return not isinstance(factor, Extent) and 1 < factor <= NEAR and self.width > 1
+
+    def _picked(self, e: Load, where: Sequence[Place], cell: Cell, step: int) -> Reg:
+        """A vector of elements a few places apart: the whole memory from the first to the last is read."""
+        w, width = self.w, self.width
+        first = self._address(e.buffer, e.offset, where, cell)
+        starts = [*[k * width for k in range(step - 1)], (step - 1) * (width - 1)]
+        return picked(w, [w.load(w.gep(first, e.dtype, at), e.dtype, width) for at in starts], step)
 
     def _in_blocks(self, e: Load, cell: Cell) -> bool:
         """Whether neighbours of what is read lie along the tile axis, in so many rows that a block is worth reading."""
@@ -150,9 +167,17 @@ class Memory(ABC):
     def _load_local(self, e: Load, cell: Cell, guard: Reg | None) -> Reg:
         """An element of a buffer of the row: a register, or memory with a place for each lane."""
         if self.row.registers is not None:
-            return self.row.registers[e.buffer, self._number(e.offset)]
+            return self._registers(e)
         mask = None if guard is None else self.w.splat(guard, self.row.width)
         return self.w.load(self._address(e.buffer, e.offset * self.row.width, [], cell), e.dtype, self.row.width, mask)
+
+    def _registers(self, e: Load) -> Reg:
+        """What registers hold of a buffer: one number, or a vector of them."""
+        held, at = self.row.registers, self._number(e.offset)
+        assert held is not None
+        if self.vector not in self.written_out or not e.offset.factor(self.vector):
+            return held_one(self.w, held, e.buffer, at)
+        return held_lanes(self.w, held, e.buffer, at, self.width)
 
     def _number(self, offset: Affine) -> int:
         """An offset over loops that are written out."""
@@ -244,7 +269,6 @@ class Memory(ABC):
     # ---- stores
 
     def fold(self, s: Store, value: Reg, where: list[Place], cell: Cell) -> None:
-        """Make the fold of what is there and a value."""
         if self.vector is not None and s.offset.factor(self.vector) != 1:
             self._fold_in_turn(s, value, where, cell)
             return
@@ -252,7 +276,7 @@ class Memory(ABC):
         width = self.width if self.vector is not None else 1
         mask = self._mask(cell) if width > 1 else None
         have = self.w.load(address, s.buffer.type.dtype, width, mask)
-        self.w.store(address, combine(self.w, s.fold, have, self.w.splat(value, width)), mask)
+        self.w.store(address, self.w.combine(s.fold, have, self.w.splat(value, width)), mask)
 
     def _fold_in_turn(self, s: Store, value: Reg, where: list[Place], cell: Cell) -> None:
         """The same lane by lane: several lanes may have the same place."""
@@ -262,7 +286,7 @@ class Memory(ABC):
             places = [p if p.index.width == 1 else Place(w.extract(p.index, k), p.stride, w.level) for p in where]
             address = self._address(s.buffer, s.offset, places, cell._replace(start=cell.start + k if factor else 0))
             have = w.load(address, s.buffer.type.dtype, 1, mask)
-            w.store(address, combine(w, s.fold, have, w.extract(value, k)), mask)
+            w.store(address, w.combine(s.fold, have, w.extract(value, k)), mask)
 
     def _lanes(self, cell: Cell) -> Iterator[tuple[int, Reg | None]]:
         """The lanes that may count, and whether each does, where that is known only at run time."""
@@ -279,7 +303,7 @@ class Memory(ABC):
         factor = offset.factor(self.vector) if self.vector is not None else 0
         w = self.w
         if buffer in self.row.local and self.row.registers is not None:
-            self.row.registers[buffer, self._number(offset)] = value
+            self._keep(buffer, self._number(offset), value)
             return
         if w.level == self.row.base and value.width == 1 and not buffer.type.shape:
             w.hold(buffer, value)
@@ -293,10 +317,23 @@ class Memory(ABC):
         if factor == 1:
             w.store(self._address(buffer, offset, where, cell), value, self._mask(cell))
             return
+        if self._near(factor) and not cell.count and value.dtype != "bool":
+            first = self._address(buffer, offset, where, cell)
+            for k, (part, mask) in enumerate(spread(w, value, factor)):
+                w.store(w.gep(first, value.dtype, k * self.width), part, mask)
+            return
         for k, mask in self._lanes(cell):
             one = cell._replace(start=cell.start + k)
             w.store(self._address(buffer, offset, where, one), w.extract(value, k), mask)
 
+    def _keep(self, buffer: Buffer, at: int, value: Reg) -> None:
+        """Let registers hold a number, or the lanes of a vector, which are taken apart where one is asked for."""
+        held = self.row.registers
+        assert held is not None
+        if self.vector not in self.written_out:  # a number, or that of several rows in lanes
+            held[buffer, at] = value
+        else:
+            keep_lanes(held, buffer, at, self.w.splat(value, self.width))
 
     def is_local(self, buffer: Buffer) -> bool:
         """Whether a buffer of the row is in registers, or has a place for each lane."""
@@ -310,20 +347,4 @@ class Memory(ABC):
         w.store(self._address(buffer, offset, [], Cell(0, 0, rows[0])), value, mask)
 
 
-def ramp(w: LevelWriter, factor: int, width: int) -> Reg:
-    """0, factor, 2 * factor, ... as a vector."""
-    if width == 1:
-        return w.number(0, "i64")
-    if factor == 0:
-        return w.number(0, "i64", width)
-    if isinstance(factor, Extent):
-        return w.mul(w.number(factor, "i64", width), ramp(w, 1, width))
-    return Reg("i64", width, lanes(tuple([k * factor for k in range(width)]), "i64"))
-
-
-def combine(w: LevelWriter, kind: str, a: Reg, b: Reg) -> Reg:
-    """One step of a sum, max or min."""
-    return {"sum": w.add, "max": w.maximum, "min": w.minimum}[kind](a, b)
-
-
-__all__ = ["Cell", "Memory", "Row", "combine", "ramp"]
+__all__ = ["Cell", "Memory", "Row"]

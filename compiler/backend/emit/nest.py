@@ -111,6 +111,10 @@ class NestEmitter(Folds):
         if at == len(self.nest.axes):
             return self._turn(checks, folds)
         axis = self.nest.axes[at]
+        if axis is self.nest.vector and self.straight:  # it is one vector
+            self.elements.write_out(axis, 0, self.w.level)
+            self.vectors = [FIRST]
+            return self._axis(at + 1, checks, folds)
         if axis is self.nest.vector:
             return self._vector_axis(at, axis, checks, folds)
         if axis is self.nest.tile:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.types import STORED
+from ...ir.types import HELD
 from ..python_abi import (
     ARRAY_FLAGS,
     DICT_KEYS,
@@ -30,6 +30,7 @@ from .specs import (
     IntSpec,
     ListSpec,
     RecordSpec,
+    ScalarSpec,
     Spec,
     StaticSpec,
     TupleSpec,
@@ -61,9 +62,7 @@ class Arguments:
 
     def read_bound(self, specs: tuple[Spec, ...], arrays: tuple[object, ...]) -> None:
         """Emit guards and reads for arrays that are inputs of every call, and live as long as the entry."""
-        for spec, array in zip(specs, arrays, strict=True):
-            assert isinstance(spec, ArraySpec)
-            self.inputs.append(array_data(self._writer, self._writer.object(array, "bound"), spec))
+        self.inputs += bound_inputs(self._writer, specs, arrays)
 
     def read_out(self, index: int, out: Spec) -> dict[Path, Found]:
         """Emit guards and reads for the argument with that number as `out=`."""
@@ -136,7 +135,7 @@ class Arguments:
         writer.go_on_if(writer.value(f"icmp ne ptr {item}, null"))
         return item
 
-    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec | StaticSpec) -> str:
+    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ScalarSpec | ArraySpec | StaticSpec) -> str:
         """Emit guards for a leaf; the kernel's pointer to it, if it is one of its inputs."""
         writer = self._writer
         match spec:
@@ -148,6 +147,9 @@ class Arguments:
                 return writer.at(value, FLOAT_VALUE)
             case IntSpec():
                 return self._int(value)
+            case ScalarSpec():
+                self._require_class(value, HELD[spec.dtype].type)
+                return writer.at(value, FLOAT_VALUE)
             case ArraySpec():
                 return array_data(writer, value, spec)
 
@@ -161,6 +163,15 @@ class Arguments:
         return number
 
 
+def bound_inputs(writer: EntryWriter, specs: tuple[Spec, ...], arrays: tuple[object, ...]) -> list[str]:
+    """The pointers to the elements of arrays that are inputs of every call."""
+    made = []
+    for spec, array in zip(specs, arrays, strict=True):
+        assert isinstance(spec, ArraySpec)
+        made.append(array_data(writer, writer.object(array, "bound"), spec))
+    return made
+
+
 def own_dict(writer: EntryWriter, value: str) -> str:
     """The dict of an object, which lives as long as the object does."""
     held = writer.call("ptr", "PyObject_GenericGetDict", f"ptr {value}", "ptr null")
@@ -171,7 +182,7 @@ def own_dict(writer: EntryWriter, value: str) -> str:
 
 def array_data(writer: EntryWriter, value: str, spec: ArraySpec) -> str:
     """Emit the guards of an array; the pointer to its elements."""
-    dtype = writer.external(f"dtype_{spec.dtype}", id(STORED[spec.dtype]))
+    dtype = writer.external(f"dtype_{spec.dtype}", id(HELD[spec.dtype]))
     rank, shape = len(spec.shape), writer.shape(spec.shape)
     data = writer.help("ptr", "array_data", f"ptr {value}", f"ptr {dtype}", f"i32 {rank}", f"ptr {shape}")
     writer.go_on_if(writer.value(f"icmp ne ptr {data}, null"))

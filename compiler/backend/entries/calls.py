@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.types import STORED
+from ...ir.types import HELD
 from .. import python_abi
 from ..module import Linked
 from ..once import once
@@ -29,6 +29,7 @@ from .specs import (
     DictSpec,
     FloatResult,
     FloatSpec,
+    Input,
     IntResult,
     IntSpec,
     ListResult,
@@ -37,6 +38,7 @@ from .specs import (
     RecordSpec,
     Result,
     ScalarResult,
+    ScalarSpec,
     Spec,
     StaticSpec,
     TupleResult,
@@ -145,7 +147,7 @@ class CtypesEntry:
 
 
 def _output_type(node: Any) -> tuple[np.dtype, tuple[int, ...]]:
-    dtype = _RESULT_DTYPES.get(type(node)) or STORED[node.dtype]
+    dtype = _RESULT_DTYPES.get(type(node)) or HELD[node.dtype]
     return dtype, node.shape if isinstance(node, ArrayResult) else ()
 
 
@@ -163,16 +165,18 @@ def _items(spec: Container, value: object) -> list[object] | None:
     return None
 
 
-def _as_array(spec: FloatSpec | IntSpec | ArraySpec, value: Any) -> np.ndarray | None:
+def _as_array(spec: Input, value: Any) -> np.ndarray | None:
     match spec:
         case FloatSpec():
             return np.array(value, np.float64) if type(value) is float else None
         case IntSpec():
             fits = type(value) is int and -(2**63) <= value < 2**63
             return np.array(value, np.int64) if fits else None
+        case ScalarSpec(dtype=dtype):
+            return np.array(value) if type(value) is HELD[dtype].type else None
         case ArraySpec(dtype=dtype, shape=shape):
-            if type(value) is np.ndarray and value.dtype == STORED[dtype] and value.shape == shape:
-                return np.require(value, STORED[dtype], ["C", "A"])
+            if type(value) is np.ndarray and value.dtype == HELD[dtype] and value.shape == shape:
+                return np.require(value, HELD[dtype], ["C", "A"])
     return None
 
 

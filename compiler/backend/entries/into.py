@@ -12,8 +12,7 @@ from .arguments import Arguments, Found, Path
 from .specs import (
     CONTAINERS,
     ArraySpec,
-    FloatSpec,
-    IntSpec,
+    Input,
     Result,
     Spec,
     Target,
@@ -34,7 +33,7 @@ class Into:
         self._places: dict[int, int] = {}  # from numbers of the kernel's results to words of the table
         self._table, self._counts = "", ("", "", "")
 
-    def read(self, arguments: Arguments, index: int, inputs: Sequence[FloatSpec | IntSpec | ArraySpec]) -> None:
+    def read(self, arguments: Arguments, index: int, inputs: Sequence[Input]) -> None:
         """Emit the guards, and choose memory for the results; `index` is the argument's number."""
         self._found = arguments.read_out(index, self._out)
         outs = {self._number(n): t for n, t in enumerate(self.targets) if t and isinstance(t.spec, ArraySpec)}

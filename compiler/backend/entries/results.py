@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ...ir.types import STORED
+from ...ir.types import HELD
 from .. import pool
 from ..python_abi import ARRAY_DATA, LIST_ITEMS, TUPLE_ITEMS
 from .into import Into
@@ -124,7 +124,7 @@ class Results:
                 number = writer.value(f"zext i8 {writer.field(output, 0, 'i8')} to i64")
                 return writer.call("ptr", "PyBool_FromLong", f"i64 {number}")
             case ScalarResult():
-                dtype = writer.external(f"dtype_{node.dtype}", id(STORED[node.dtype]))
+                dtype = writer.external(f"dtype_{node.dtype}", id(HELD[node.dtype]))
                 return writer.call(
                     "ptr", "PyArray_Scalar", f"ptr {output}", f"ptr {dtype}", "ptr null")
 
@@ -181,7 +181,7 @@ class Results:
 
 def new_array(writer: EntryWriter, result: ArrayResult) -> str:
     """Emit the making of an array; null if there is no memory."""
-    shape, dtype = result.shape, STORED[result.dtype]
+    shape, dtype = result.shape, HELD[result.dtype]
     kind, sizes = writer.symbol("PyArray_Type"), writer.shape(shape)
     given = (f"ptr {kind}", f"i32 {len(shape)}", f"ptr {sizes}", f"i32 {dtype.num}")
     if math.prod(shape) * dtype.itemsize >= pool.LARGE:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...ir.types import STORED, Size
+from ...ir.types import HELD, Size
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,21 @@ class FloatSpec:
 @dataclass(frozen=True)
 class IntSpec:
     """Exactly a Python int of at most 64 bits; the kernel reads an i64."""
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """Exactly a NumPy scalar of this dtype, one of `IN_PLACE`; the kernel reads it where it lies in the object."""
+
+    dtype: str
+
+    def __post_init__(self) -> None:
+        if self.dtype not in IN_PLACE:
+            raise ValueError(f"dtype is {self.dtype!r}, expected one of {', '.join(IN_PLACE)}")
+
+
+IN_PLACE = ("f64", "i64", "f32", "i32")
+"""NumPy scalars whose number lies where that of a Python float does."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +58,7 @@ class ArraySpec:
     @property
     def nbytes(self) -> int:
         """The bytes of its elements."""
-        return math.prod(self.shape) * STORED[self.dtype].itemsize
+        return math.prod(self.shape) * HELD[self.dtype].itemsize
 
 
 class _Identity:
@@ -104,7 +119,8 @@ class RecordSpec:
 
 
 Container: TypeAlias = DictSpec | ListSpec | TupleSpec | RecordSpec
-Spec: TypeAlias = FloatSpec | IntSpec | ArraySpec | StaticSpec | Container
+Spec: TypeAlias = FloatSpec | IntSpec | ScalarSpec | ArraySpec | StaticSpec | Container
+Input: TypeAlias = FloatSpec | IntSpec | ScalarSpec | ArraySpec
 
 
 @dataclass(frozen=True)
@@ -199,7 +215,7 @@ CONTAINERS = (DictSpec, ListSpec, TupleSpec, RecordSpec)
 CONTAINER_RESULTS = (DictResult, ListResult, TupleResult, MadeResult)
 
 
-def input_specs(args: tuple[Spec, ...]) -> list[FloatSpec | IntSpec | ArraySpec]:
+def input_specs(args: tuple[Spec, ...]) -> list[Input]:
     """The kernel's inputs, in order."""
     pending, inputs = list(reversed(args)), []
     while pending:
@@ -289,8 +305,8 @@ def _whole(spec: Spec) -> bool:
 
 
 def _check_array(dtype: str, shape: tuple[Any, ...]) -> None:
-    if dtype not in STORED:
-        raise ValueError(f"dtype is {dtype!r}, expected one of {', '.join(STORED)}")
+    if dtype not in HELD:
+        raise ValueError(f"dtype is {dtype!r}, expected one of {', '.join(HELD)}")
     if not all(isinstance(size, Size) or (type(size) is int and size >= 0) for size in shape):
         raise ValueError(f"shape is {shape}, expected sizes of at least 0")
 

@@ -97,7 +97,7 @@ def entry_text(name: str, kernel_name: str, args: tuple[Spec, ...], result: Resu
     `guards` must hold beside those on the arguments. Without `named` all arguments are given by position. With
     `retries` the kernel has guards of its own: where it fails, the call goes on to the next entry. With `walk` the
     kernel takes and gives many values packed; there is no `out` then. The last of `args` are the arrays `bound`, which
-    calls do not give; there is no `walk` then.
+    calls do not give; none of them is packed.
 
     Where the interpreter's objects are not known the text is empty, and `install` uses ctypes.
     """
@@ -127,7 +127,6 @@ def _write_body(
     arguments = Arguments(writer) if walk is None else WalkedArguments(writer, walk, result)
     arguments.read(args[: len(args) - len(bound)], named.places)
     if bound:
-        assert isinstance(arguments, Arguments)
         arguments.read_bound(args[len(args) - len(bound) :], bound)
     into = Into(writer, result, named.out, named.aliases) if named.out else None
     if into:

@@ -17,6 +17,7 @@ from ...ir.types import STORED
 from ...passes.packing import PackedLayout
 from ..python_abi import ARRAY_DATA, BYTES_DATA
 from . import walk_text
+from .arguments import bound_inputs
 from .results import new_array
 from .specs import (
     CONTAINERS,
@@ -28,13 +29,14 @@ from .specs import (
     DictSpec,
     FloatResult,
     FloatSpec,
+    Input,
     IntResult,
-    IntSpec,
     ListResult,
     ListSpec,
     MadeResult,
     RecordSpec,
     Result,
+    ScalarSpec,
     Spec,
     StaticSpec,
     TupleResult,
@@ -43,7 +45,7 @@ from .specs import (
 )
 from .writer import EntryWriter
 
-Leaf = FloatSpec | IntSpec | ArraySpec | StaticSpec
+Leaf = Input | StaticSpec
 
 LINE = 64
 """Bytes to which vectors are aligned, within their memory."""
@@ -134,7 +136,8 @@ class WalkedArguments:
         """Emit the call that reads all arguments; `places` are their numbers among what was given."""
         program = _Program(walk_text.READS)
         program.words = [0] * 4
-        count = iter(range(len(input_specs(args))))
+        inputs = len(input_specs(args))
+        count = iter(range(inputs))
         for index, each in zip(places, args, strict=True):
             program.do("argument", index)
             self._part(program, each, count)
@@ -150,8 +153,12 @@ class WalkedArguments:
                 pointer, held = self._pointers[k]
                 self.inputs.append(writer.field(self.data, pointer))
                 self.nested.append(writer.field(self.data, held))
-            else:
+            elif k < inputs:
                 self.inputs.append(writer.at(self.data, self._places[k]))
+
+    def read_bound(self, specs: tuple[Spec, ...], arrays: tuple[object, ...]) -> None:
+        """Emit guards and reads for arrays that are inputs of every call; none of them lies in a vector."""
+        self.inputs += bound_inputs(self._writer, specs, arrays)
 
     def _part(self, program: _Program, spec: Spec, count: Iterator[int]) -> None:
         """The guards of a part that is at hand, and the way of its leaves to their places."""
@@ -183,6 +190,7 @@ class WalkedArguments:
             program.do("static", program.object(spec.value))
             return
         k = next(count)
+        assert not isinstance(spec, ScalarSpec), "NumPy scalars are not packed"
         if isinstance(spec, ArraySpec):
             operands = (len(spec.shape), program.shape(spec.shape), id(STORED[spec.dtype]))
             if k in self._places:

@@ -250,9 +250,9 @@ def _check_types(made: Function, case: Case) -> None:
             raise ValueError(f"{made.name} {what} {', '.join(map(str, told)) or 'nothing'}, which its graph does not")
 
 
-def _type(spec: specs.FloatSpec | specs.IntSpec | specs.ArraySpec) -> Type:
-    if isinstance(spec, specs.ArraySpec):
-        return Type(spec.dtype, spec.shape)
+def _type(spec: specs.Input) -> Type:
+    if isinstance(spec, specs.ArraySpec | specs.ScalarSpec):
+        return Type(spec.dtype, getattr(spec, "shape", ()))
     return Type("f64" if isinstance(spec, specs.FloatSpec) else "i64", ())
 
 

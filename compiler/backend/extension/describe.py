@@ -32,6 +32,7 @@ from ..entries.specs import (
     ListSpec,
     Result,
     ScalarResult,
+    ScalarSpec,
     Spec,
     StaticSpec,
     TupleSpec,
@@ -103,6 +104,8 @@ def number_dtype(spec: Spec) -> str | None:
     """The dtype of an argument that is one number; None for arrays and containers."""
     if isinstance(spec, FloatSpec | IntSpec):
         return "f64" if isinstance(spec, FloatSpec) else "i64"
+    if isinstance(spec, ScalarSpec):
+        return spec.dtype
     return spec.dtype if isinstance(spec, ArraySpec) and not spec.shape else None
 
 

@@ -21,9 +21,8 @@ from ..entries.specs import (
     DictResult,
     DictSpec,
     FloatResult,
-    FloatSpec,
+    Input,
     IntResult,
-    IntSpec,
     ListSpec,
     NumberResult,
     ScalarResult,
@@ -126,7 +125,7 @@ class _Arguments:
         w.hold(w.made(item))
         return item
 
-    def _leaf(self, value: str, spec: FloatSpec | IntSpec | ArraySpec, at: str, path: str) -> str:
+    def _leaf(self, value: str, spec: Input, at: str, path: str) -> str:
         w, dtype = self._w, number_dtype(spec)
         if dtype is None or dtype == "bool":
             assert isinstance(spec, ArraySpec)

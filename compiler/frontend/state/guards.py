@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...backend.entries.hidden import Guard
-from ...ir.types import NAMES, STORED
+from ...ir.types import HELD, TRACED
 from ..operators import is_array_like
 from ..tracing import is_foreign
 from ..tree import MADE_OF
@@ -174,9 +174,9 @@ class _Watch:
 
     def _bits(self, array: np.ndarray) -> Guard:
         """The guard on the bits of an array, if they lie one after the other."""
-        dtype = NAMES.get(array.dtype, "")
+        dtype = TRACED.get(array.dtype, "")
         self.bytes += array.nbytes
-        if array.dtype is not STORED.get(dtype) or self.bytes > BYTES or not array.flags.forc:
+        if array.dtype is not HELD.get(dtype) or self.bytes > BYTES or not array.flags.forc:
             raise _Unseen
         return Guard("array", array, dtype, array.tobytes("A"))
 

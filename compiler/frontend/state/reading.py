@@ -122,9 +122,9 @@ class _Reader:
             array = np.ascontiguousarray(MADE_OF[type(x)][0](x))
             return (ById(x), array.dtype, array.shape, hashlib.blake2b(array.tobytes()).digest())
         if is_array_like(x):
-            array = np.ascontiguousarray(np.asarray(x))
-            told = ById(x) if array.dtype.hasobject else hashlib.blake2b(array.tobytes()).digest()
-            return (ById(x), array.dtype, array.shape, told)
+            labels = [Labels(each) for each in getattr(x, "axes", ()) if hasattr(each, "equals")]
+            columns = [x] if getattr(x, "ndim", 1) < 2 or not hasattr(x, "items") else [each for _, each in x.items()]
+            return (ById(x), *labels, *map(self._column, columns))
         held = opened(x)
         if held is not None:
             return (*held[0], *map(self.key, held[1]))
@@ -132,6 +132,36 @@ class _Reader:
             self.arrays.append(x)
             return ("array", type(x), x.dtype, x.shape)
         return ById(x)
+
+
+    def _column(self, x: Any) -> Any:
+        """What is equal as long as a column, or an array of one dtype, holds the same."""
+        array = np.ascontiguousarray(np.asarray(x))
+        if not array.dtype.hasobject:
+            return (array.dtype, array.shape, hashlib.blake2b(array.tobytes()).digest())
+        values = tuple(array.ravel().tolist())
+        try:
+            hash(values)
+        except TypeError:  # lists and the like, which change
+            return (array.shape, *map(self.key, values))
+        return (array.shape, values, tuple(map(type, values)))
+
+
+class Labels:
+    """The names of the rows or columns of a table as a key: equal to those that are the same."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: Any) -> None:
+        self.index = index
+
+    def __hash__(self) -> int:
+        return len(self.index)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Labels):
+            return False
+        return self.index is other.index or (type(self.index) is type(other.index) and self.index.equals(other.index))
 
 
 __all__ = ["Hidden", "Source"]

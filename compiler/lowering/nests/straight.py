@@ -7,12 +7,12 @@ through memory, would take longer than the arithmetic.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from ...ir.graph import Op
 from ...ir.measure import is_open
-from ...loops import Buffer, Load
+from ...loops import Apply, Buffer, Load, Number
 from ...ops.contract import contract
 from ...ops.reduce import max_, min_, sum_
 from ..program import Multiply, Nest, Rows, tops
@@ -24,6 +24,7 @@ SMALL = 64  # elements of a nest up to which it is written out
 TEXT = 1600  # elements that are written out together
 ONE = 8  # elements from which a nest on its own is better made of vectors, and half of them too
 ROW = 16
+LANES = (4, 8)  # elements along an axis that are made as one vector
 LONG = 30  # elements of plain arithmetic that are as much text as an elementary function
 
 
@@ -45,8 +46,29 @@ def written_out(statements: Sequence[Nest | Multiply], kept: set[Buffer]) -> Row
         moving = [e.buffer for e in reachable(tops(n)) if isinstance(e, Load) and e.gathered]
         for buffer in moving + [s.buffer for s in n.stores if s.fold or s.gathered]:
             local.pop(buffer, None)
-    nests = [replace(n, partials=1) for n in nests]
+    nests = [_in_lanes(replace(n, partials=1), local) for n in nests]
     return Rows((), tuple(nests), tuple(local), straight=True)
+
+
+def _in_lanes(nest: Nest, local: Container[Buffer]) -> Nest:
+    """A nest with the elements along one axis as the lanes of a vector, where they lie so in all that it touches."""
+    if nest.asserts or any(s.fold or s.over or s.gathered for s in (*nest.stores, *nest.after)):
+        return nest
+    found = reachable(tops(nest))
+    if any(not isinstance(e, (Load, Apply, Number)) or e.dtype not in ("f64", "bool") for e in found):
+        return nest
+    if any(isinstance(e, Apply) and work([e]) > HEAVY // 2 for e in found):
+        return nest
+    loads = [e for e in found if isinstance(e, Load)]
+    if any(e.gathered for e in loads):
+        return nest
+    for axis in reversed(nest.axes[: len(nest.axes) - nest.reduced]):
+        put = [s.offset.factor(axis) for s in (*nest.stores, *nest.folds, *nest.after)]
+        if axis.extent not in LANES or any(factor != 1 for factor in put):
+            continue
+        if all(e.offset.factor(axis) in ((0, 1) if e.buffer in local else (0, 1, 2, 3, 4)) for e in loads):
+            return replace(nest, vector=axis, width=axis.extent, unroll=1)
+    return nest
 
 
 def are_small(ops: Sequence[Op]) -> bool:

@@ -19,11 +19,13 @@ from ..shape import pad, reshape, slice_
 from ..source import iota
 from .pairs import Pair, joined, split
 
+_WIDE, _NARROW = np.dtype(np.complex128), np.dtype(np.complex64)
+
 
 def _numbers(x: np.ndarray) -> np.ndarray:
     """Complex numbers of an array whose last axis has two."""
     x = np.ascontiguousarray(x)
-    return x.view(np.complex64 if x.dtype == np.float32 else np.complex128)[..., 0]
+    return np.ndarray(x.shape[:-1], _WIDE if x.dtype == np.float64 else _NARROW, x)  # in half the time of a view
 
 
 def _parts(z: np.ndarray) -> np.ndarray:
@@ -36,12 +38,19 @@ def _same(x: Type, **_: Any) -> Type:
 
 
 def _fft(x: np.ndarray, axes: tuple[int, ...], inverse: int) -> np.ndarray:
-    z = _numbers(x)
+    made = np.empty_like(x)
+    _fft_into((made,), x, axes, inverse)
+    return made
+
+
+def _fft_into(outs: Sequence[np.ndarray], x: np.ndarray, axes: tuple[int, ...], inverse: int) -> None:
+    z, out = _numbers(x), _numbers(outs[0])
     if len(axes) == 1:  # NumPy's way for several takes half as long again for small ones
-        made = np.fft.ifft(z, axis=axes[0], norm="forward") if inverse else np.fft.fft(z, axis=axes[0])
+        kind = np.fft.ifft if inverse else np.fft.fft
+        kind(z, axis=axes[0], norm="forward" if inverse else None, out=out)
     else:
-        made = np.fft.ifftn(z, axes=axes, norm="forward") if inverse else np.fft.fftn(z, axes=axes)
-    return _parts(made)
+        several = np.fft.ifftn if inverse else np.fft.fftn
+        several(z, axes=axes, norm="forward" if inverse else None, out=out)
 
 
 def _fft_pull(m: Any, inputs: Any, results: Any, cts: Any, axes: tuple[int, ...], inverse: int) -> Any:
@@ -52,6 +61,7 @@ fft = Library(
     "fft", _same, _fft, _fft_pull, {"axes": "axes", "inverse": "axis"},
     samples=lambda rng: [([rng.normal(size=(3, 5, 2))], {"axes": axes, "inverse": k})
                          for k, axes in ((0, (-1,)), (1, (-2, -1)))],
+    into=_fft_into,
 )  # fmt: skip
 
 
@@ -74,6 +84,7 @@ def _rfft_pull(m: Any, inputs: Any, results: Any, cts: Any, axis: int) -> Any:
 rfft = Library(
     "rfft", _half, lambda x, axis: _parts(np.fft.rfft(x, axis=axis)), _rfft_pull, {"axis": "axis"},
     samples=lambda rng: [([rng.normal(size=shape)], {"axis": -1}) for shape in ((6,), (2, 5))],
+    into=lambda outs, x, axis: np.fft.rfft(x, axis=axis, out=_numbers(outs[0])),
 )  # fmt: skip
 
 
@@ -98,6 +109,7 @@ def _irfft_pull(m: Any, inputs: Any, results: Any, cts: Any, axis: int, n: int) 
 irfft = Library(
     "irfft", _whole, _irfft, _irfft_pull, {"axis": "axis", "n": "axis"},
     samples=lambda rng: [([rng.normal(size=(2, 4, 2))], {"axis": -1, "n": n}) for n in (6, 7)],
+    into=lambda outs, x, axis, n: np.fft.irfft(_numbers(x), n, axis=axis, norm="forward", out=outs[0]),
 )  # fmt: skip
 
 # ---- over pairs: cut or filled, transformed and scaled; axes are negative

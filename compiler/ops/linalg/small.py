@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 from ...ir.types import Type
+from ..reduce import spread
 from ..shape import concatenate, reshape, slice_
 
 ROWS = 4
@@ -45,6 +47,23 @@ def matrix(m: Any, rows: Rows) -> Any:
     return m(reshape(m.b, flat, shape=(*lead, len(rows), len(rows[0]))))
 
 
+def lines(m: Any, x: Any) -> Rows:
+    """The rows of one matrix, each a value."""
+    rows, columns = x.value.type.shape
+    cuts = [slice_(m.b, x.value, start=(i, 0), step=(1, 1), shape=(1, columns)) for i in range(rows)]
+    return [[m(reshape(m.b, cut, shape=(columns,)))] for cut in cuts]
+
+
+def of_lines(m: Any, rows: Rows) -> Any:
+    """The matrix with these rows."""
+    (columns,) = rows[0][0].value.type.shape
+    return m(concatenate(m.b, *[reshape(m.b, row[0].value, shape=(1, columns)) for row in rows], axis=0))
+
+
+def _spread(m: Any, x: Any, columns: int) -> Any:
+    return m(spread(m.b, x.value, shape=(columns,), axes=()))
+
+
 class LU:
     """P A = L U, where the swaps are remembered as the conditions under which they take place."""
 
@@ -65,6 +84,14 @@ class LU:
                 self.rows[i][k] = factor
                 for j in range(k + 1, n):
                     self.rows[i][j] = self.rows[i][j] - factor * self.rows[k][j]
+
+    def along(self, columns: int) -> LU:
+        """The same for right sides whose rows are values of so many elements."""
+        made = copy(self)
+        made.rows = [[_spread(self.m, x, columns) for x in row] for row in self.rows]
+        made.inverses = [_spread(self.m, x, columns) for x in self.inverses]
+        made.swaps = [(k, i, _spread(self.m, larger, columns)) for k, i, larger in self.swaps]
+        return made
 
     @property
     def pivots(self) -> list[Any]:

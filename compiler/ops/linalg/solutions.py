@@ -99,8 +99,11 @@ def _solve(a: np.ndarray, b: np.ndarray, turned: int) -> np.ndarray:
 def _solve_written(m: Any, a: Any, b: Any, turned: int) -> Any:
     if not _are_small(a, b):
         return _by_factors(m, a, b, turned)
-    lu, right = small.LU(m, small.elements(m, a)), small.elements(m, b)
-    return small.matrix(m, lu.existing((lu.solve_transposed if turned else lu.solve)(right)))
+    lu, columns = small.LU(m, small.elements(m, a)), b.value.type.shape[-1]
+    of_rows = b.value.type.rank == 2 and columns > 1  # rows are vectors; of a batch, each element is one
+    lu, right = (lu.along(columns), small.lines(m, b)) if of_rows else (lu, small.elements(m, b))
+    made = lu.existing((lu.solve_transposed if turned else lu.solve)(right))
+    return (small.of_lines if of_rows else small.matrix)(m, made)
 
 
 solve = Library(

@@ -2,8 +2,8 @@
 
     grad(lambda t: (t.sin() * linalg.norm(t)).sum())(randn(3))
 
-A function that names NumPy, SciPy or math is one of arrays, and the call gives MISS: it is compiled then. So is one
-for which NumPy asks a Tensor for its array all the same.
+A function that names NumPy, SciPy or math, and none that only takes Tensors, is one of arrays, and the call gives
+MISS: it is compiled then. So is one for which NumPy asks a Tensor for its array all the same.
 """
 
 from __future__ import annotations
@@ -97,12 +97,20 @@ ARRAYS = ("numpy", "scipy", "math")
 """Packages whose functions mean that a function is one of arrays."""
 
 
+OF_TENSORS = tuple([f"{__name__.rpartition('.tensor.')[0]}.{part}." for part in ("tensor.ops", "tensor.face", "nn")])
+"""Where functions are that only take Tensors, and the layers that are made of them."""
+
+
 def is_of_arrays(function: Any) -> bool:
-    """Whether a function, or one that it names, names functions of NumPy's, SciPy's or math's."""
+    """Whether a function, with those that it names, names functions of NumPy's, SciPy's or math's and none of Tensors.
+
+    `linalg.solve(a, tensor(np.eye(3)))` is of Tensors: arrays would not get as far as what NumPy has made.
+    """
     known = _of_arrays.get(function) if isinstance(function, types.FunctionType) else None
     if known is None:
         try:
-            known = any(map(_names_arrays, scan(function).reads))
+            named = [each for read in scan(function).reads for each in _all_named(read)]
+            known = any(map(_is_of_packages, named)) and not any(map(_is_of_tensors, named))
         except TraceError:  # what it reads cannot be told: whoever compiles it says so
             known = True
         if isinstance(function, types.FunctionType):
@@ -113,13 +121,10 @@ def is_of_arrays(function: Any) -> bool:
 _of_arrays: WeakKeyDictionary[types.FunctionType, bool] = WeakKeyDictionary()
 
 
-def _names_arrays(function: types.FunctionType) -> bool:
-    """Whether a function of these packages, a module of theirs or an import of one stands in its code or in it.
-
-    A constant, such as `np.pi`, `math.e` or `np.newaxis`, says nothing of what the function's arguments are.
-    """
+def _all_named(function: types.FunctionType) -> Iterator[Any]:
+    """What stands in the code of a function, and in those within it."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    return any(_is_of_packages(found) for found in _named(function.__code__, function.__globals__, cells))
+    return _named(function.__code__, function.__globals__, cells)
 
 
 def _named(code: types.CodeType, names: dict[str, Any], cells: dict[str, types.CellType]) -> Iterator[Any]:
@@ -143,7 +148,16 @@ def _named(code: types.CodeType, names: dict[str, Any], cells: dict[str, types.C
             yield from _named(each, names, cells)
 
 
+def _is_of_tensors(found: Any) -> bool:
+    home = getattr(found, "__module__", None)
+    return isinstance(home, str) and home.startswith(OF_TENSORS)
+
+
 def _is_of_packages(found: Any) -> bool:
+    """Whether something is a function of these packages, a module of theirs, or stands for an import of one.
+
+    A constant, such as `np.pi`, `math.e` or `np.newaxis`, says nothing of what the function's arguments are.
+    """
     if isinstance(found, types.ModuleType):
         home = found.__name__
     else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .....compiler.ops.elementwise import cast
 from ...calls.asking import check_values
-from ...face.required import check_one_tensor, older_order
+from ...face.required import check_one_tensor, check_tensors, older_order
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments.fragments import RESULT, Operation, Rule, widen
 from ...value.core import Core, apply, number_of
@@ -200,13 +200,9 @@ def binary(
     operation = Operation(name, node, formula, rule, True)
 
     def function(input: Operand, other: Operand) -> Tensor:
-        if not isinstance(input, Core):
-            check_numbers(name, input, other)
+        if not isinstance(input, Core) and (not name.startswith("bitwise") or not isinstance(other, Core)):
+            check_tensors(name, input=input)
         return apply(operation, (input, other))
-
-    def check_numbers(name: str, input: Operand, other: Operand) -> None:
-        if not name.startswith("bitwise") or not isinstance(other, Core):
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{name}` of each pair of elements."

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.complex.pairs import Complex, Pair, joined, split
 from .....compiler.ops.complex.pairs import angle as angle_of
+from ...face.required import check_tensors
 from ...face.results import deliver
 from ...trace.fragments.fragments import Operation
-from ...value.core import REVIEW, Core, apply
+from ...value.core import REVIEW, apply
 from ...value.promotion import c_name
 from ..arranging.shapes import shape_of, transpose
 from ..matrices.products import dot
@@ -26,8 +27,7 @@ REVIEW.emit.by_parts = True  # type: ignore[attr-defined]
 
 
 def _is_complex(x: Any, name: str) -> bool:
-    if not isinstance(x, Core):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
+    check_tensors(name, input=x)
     return x._kind_of().is_complex
 
 
@@ -53,9 +53,7 @@ ANGLE = Operation("angle", "AngleBackward0", _angle, "float")
 
 
 def _both_floats(name: str, words: tuple[str, str], first: Any, second: Any) -> None:
-    for k, (word, x) in enumerate(zip(words, (first, second), strict=True), 1):
-        if not isinstance(x, Core):
-            raise TypeError(f"{name}(): argument '{word}' (position {k}) must be Tensor, not {type(x).__name__}")
+    check_tensors(name, **{words[0]: first, words[1]: second})
     kinds = [x._kind_of().dtype for x in (first, second)]
     if not all(k in ("f32", "f64") for k in kinds):
         raise RuntimeError(f"{name}: expected float32 or float64 tensors, got {' and '.join(map(c_name, kinds))}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.elementwise import cast
+from ...face.required import check_tensors
 from ...trace.fragments.fragments import INPUT, Operation, Rule
 from ...value.core import Core, apply
 from ...value.formats import channels_last, ordered, preserve_format
@@ -39,7 +40,7 @@ def unary(
 
     def function(input: Tensor) -> Tensor:
         if not isinstance(input, Core):
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+            check_tensors(name, input=input)
         return apply(operation, (input,))
 
     function.__name__ = function.__qualname__ = name
@@ -149,7 +150,7 @@ IN_ROWS = Operation("clone", "CloneBackward0", lambda m, x: x, "common", lies="r
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that lies as the original does, or in a format."""
     if not isinstance(input, Core):
-        raise TypeError(f"clone(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        check_tensors("clone", input=input)
     if memory_format is channels_last:
         return ordered(input, memory_format, copy=True)
     return apply(CLONE if memory_format in (None, preserve_format) else IN_ROWS, (input,))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...calls.asking import check_values
+from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply, number_of
@@ -55,8 +56,7 @@ def _check_ends(low: Any, high: Any) -> tuple[int, int]:
 
 
 def _check_float(name: str, input: Any) -> None:
-    if not isinstance(input, Core):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    check_tensors(name, input=input)
     if input._kind_of().dtype not in ("f32", "f64"):
         raise RuntimeError(f"{name}: expected float32 or float64, got {c_name(input._kind_of().dtype)}")
 

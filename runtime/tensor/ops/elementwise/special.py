@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.scipy.called import Functions
 from .....compiler.ops.scipy.special import Family
+from ...face.required import check_tensors
 from ...trace.fragments.fragments import RESULT, Operation
 from ...value.core import Core, apply
 from ...value.given import real
@@ -156,9 +157,7 @@ def _tensors(name: str, node: str, formula: Callable[..., Any]) -> Callable[[Ten
     both = _pair(name, node, formula)
 
     def function(input: Tensor, other: Tensor) -> Tensor:
-        for k, (word, a) in enumerate((("input", input), ("other", other)), 1):
-            if not isinstance(a, Core):
-                raise TypeError(f"{name}(): argument '{word}' (position {k}) must be Tensor, not {type(a).__name__}")
+        check_tensors(name, input=input, other=other)
         return both(input, other)
 
     function.__name__ = function.__qualname__ = name

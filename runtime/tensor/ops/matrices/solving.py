@@ -19,6 +19,7 @@ from .....compiler.ops.linalg.factor import permutation as _permutation
 from .....compiler.ops.linalg.lapack import lu as _pivoted
 from .....compiler.ops.linalg.solutions import slogdet as _slogdet
 from .....compiler.ops.linalg.solutions import solved, substituted
+from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation, widen
 from ...value.cells import PARTS
 from ...value.core import Core, apply, apply_all, wrap
@@ -45,8 +46,7 @@ LinAlgError = _LinAlgError
 
 def check_float(name: str, A: Any) -> Any:
     """The matrices, if they are floats; PyTorch's errors otherwise."""
-    if not isinstance(A, Core):
-        raise TypeError(f"{name.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
+    check_tensors(name.replace(".", "_"), A=A)
     kind = A._kind_of()
     if not kind.is_float:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {c_name(kind.dtype)}")
@@ -63,8 +63,7 @@ def check_matrices(name: str, A: Any) -> Any:
 
 def check_rank(name: str, A: Any) -> tuple[int, ...]:
     """The shape, if there are two dimensions."""
-    if not isinstance(A, Core):
-        raise TypeError(f"{name.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
+    check_tensors(name.replace(".", "_"), A=A)
     shape = shape_of(A)
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions, got {len(shape)}.")

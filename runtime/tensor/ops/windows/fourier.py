@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....compiler.ops.complex.fourier import c2c, c2r, r2c
+from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, apply
@@ -54,7 +55,7 @@ def _check_sizes(sizes: Sequence[int]) -> Axes:
 
 def _given(name: str, input: Any) -> tuple[int, ...]:
     if not isinstance(input, Core):
-        raise TypeError(f"fft_{name}(): argument 'self' (position 1) must be Tensor, not {type(input).__name__}")
+        check_tensors(f"fft_{name}", **{"self": input})
     if input._kind_of().dtype in LARGEST:
         raise RuntimeError(f"Unsupported dtype {c_name(input._kind_of().dtype)}: use .float()")
     return shape_of(input)
