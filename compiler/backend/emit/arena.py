@@ -9,7 +9,7 @@ from ...lowering.program import Nest, Rows, Statement
 from ..levels import LevelWriter
 
 FEW = 20
-"""Functions with fewer calls of vectors (fused products, mostly) have no polynomials, whose constants fill registers."""
+"""Functions with fewer calls of vectors (mostly fused products) have no polynomials, whose constants take registers."""
 
 
 def take_arena(w: LevelWriter, name: str, size: int, kept: int) -> None:
