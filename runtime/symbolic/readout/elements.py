@@ -204,8 +204,8 @@ class Formulas(Symbols):
             return None, None
         key = e, self.ranges[index]
         if key not in self._reach:
-            ends = [int(e.subs(index, end)) for end in self.ranges[index]] if e.diff(index).is_Integer else [None]
-            self._reach[key] = min(ends), max(ends)
+            ends = [int(e.subs(index, end)) for end in self.ranges[index]] if e.diff(index).is_Integer else []
+            self._reach[key] = min(ends, default=None), max(ends, default=None)
         return self._reach[key]
 
 

@@ -37,8 +37,8 @@ def inside(made: Callable[[int, int], Any], size: int) -> tuple[Any, int, int] |
         while low < ends[side]:
             middle = (low + ends[side]) // 2
             tried = [middle if k == side else n for k, n in enumerate(ends)]
-            low, ends = (low, tried) if made(*tried) is not None else (middle + 1, ends)
-    return made(*ends), *ends
+            low, ends = (low, tried) if made(tried[0], tried[1]) is not None else (middle + 1, ends)
+    return made(ends[0], ends[1]), ends[0], ends[1]
 
 
 __all__ = ["inside", "short_axes"]

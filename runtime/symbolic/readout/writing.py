@@ -248,7 +248,7 @@ class GraphReader:
             finally:
                 self.m.strict -= {*names.values()}
 
-        found = inside(lambda *ends: inner(*ends, True), extents[long[0]]) if len(long) == 1 else None
+        found = inside(lambda before, behind: inner(before, behind, True), extents[long[0]]) if len(long) == 1 else None
         made, before, behind = found or (inner(0, 0, False), 0, 0)
         if made is None:
             raise NoExpression("sympy() cannot read a sum with cases within a sum")
