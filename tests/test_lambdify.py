@@ -86,7 +86,7 @@ def _alike(got: Any, want: Any) -> None:
     ([A], A[:2, 1:], (A0,), A0[:2, 1:]),
     ([A], sp.PermutationMatrix(Permutation([1, 2, 0])) * A, (A0,), A0[[1, 2, 0]]),
     ([A], MatrixPermute(A, Permutation([1, 2, 0])), (A0,), A0[[1, 2, 0]]),
-    ([A], MatrixPermute(A, Permutation([1, 0]), *[1]), (A0,), A0[:, [1, 0, 2]]),
+    ([A], MatrixPermute(A, Permutation([1, 0]), 1), (A0,), A0[:, [1, 0, 2]]),  # type: ignore[arg-type]
     ([b], sp.DiagMatrix(b), (b0,), np.diag(b0[:, 0])),
     ([A], [sp.Trace(A), sp.Determinant(A)], (A0,), [np.trace(A0), np.linalg.det(A0)]),
     ([x, n], sp.Product(x + k, (k, 1, n)), (0.5, 6), np.prod(0.5 + np.arange(1.0, 7))),
