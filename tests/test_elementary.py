@@ -13,7 +13,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from pullback.compiler.backend.elementary import FUNCTIONS, coefficients
+from pullback.compiler.backend import processor
+from pullback.compiler.backend.elementary import FUNCTIONS, PAIRED, coefficients
 from pullback.compiler.backend.registers import Reg
 from pullback.compiler.backend.writer import Writer
 from tests.compare import assert_same
@@ -242,13 +243,43 @@ def test_far_arguments_leave_their_neighbours_alone(host: Host) -> None:
         assert exact(CASES[name].exact, (mixed,), "f64").distance(beside).max() <= 2
 
 
+@pytest.mark.parametrize("dtype", ["f64", "f32"])
+@pytest.mark.parametrize("name", sorted(PAIRED))
+def test_a_pair_has_the_bits_that_each_has_alone(
+    host: Host, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where sine and cosine of one number are asked for, both kernels are made; else one of chosen coefficients."""
+    x = np.concatenate([points(name, dtype), special_values(dtype)])
+    monkeypatch.setattr(processor, "has_masks", lambda: True)
+    for width in WIDTHS:
+        paired, alone = (
+            Mapped(host, lambda w, a, both=both: PAIRED[name](w, a, paired=both), [dtype], [dtype], width)(x)[0]
+            for both in (True, False)
+        )
+        assert_same([paired], [alone])
+
+
+def test_a_sine_costs_one_kernel_where_choices_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    products = {}
+    for masks, width in itertools.product((False, True), (1, 8)):
+        monkeypatch.setattr(processor, "has_masks", lambda masks=masks: masks)
+        w = Writer()
+        FUNCTIONS["sin"](w, Reg("f64", width, "%x"))
+        products[masks, width] = sum("fmul" in line or ".fma." in line for line in w.lines)
+    assert products == {(False, 1): 24, (False, 8): 24, (True, 1): 24, (True, 8): 17}
+    w = Writer()
+    for function in PAIRED.values():
+        function(w, Reg("f64", 8, "%x"), paired=True)
+    assert sum("fmul" in line or ".fma." in line for line in w.lines) == 24
+
+
 SHARED = {
     "tanh, sech2": (lambda f, w, x: [f["tanh"](w, x), f["sech2"](w, x)], 1),
     "sigmoid, of -x too": (lambda f, w, x: [f["sigmoid"](w, x), f["sigmoid"](w, w.neg(x))], 1),
     "softplus, sigmoid": (lambda f, w, x: [f["softplus"](w, x), f["sigmoid"](w, x)], 2),
     "erf, gauss": (lambda f, w, x: [f["erf"](w, x), f["gauss"](w, x)], 1),
     "expm1, exp": (lambda f, w, x: [f["expm1"](w, x), f["exp"](w, x)], 0),
-    "sin, cos": (lambda f, w, x: [f["sin"](w, x), f["cos"](w, x)], 0),
+    "sin, cos": (lambda f, w, x: [f["sin"](w, x, paired=True), f["cos"](w, x, paired=True)], 0),
 }
 
 

@@ -220,3 +220,29 @@ print(os.waitpid(child, 0)[1])
     run = [sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, env=env)
     assert done.stdout == "0\n", done.stderr
+
+
+IMPORTED = """
+import sys
+sys.path += [r"{folder}", "no-such-place"]
+import sympy
+from pullback import grad, jit, lambdify
+x = sympy.Symbol("x")
+assert abs(lambdify(x, sympy.LambertW(x))(1.0) - 0.5671432904097838) < 1e-15
+
+def shifted(x):
+    import settings_of_mine
+    return x * settings_of_mine.RATE
+
+print(grad(shifted)(2.0), jit(shifted)(2.0))
+"""
+
+
+def test_what_a_module_reads_when_it_is_imported_passes(tmp_path: Path) -> None:
+    """SciPy is loaded when a formula first needs it, and looks at all that Python's path names."""
+    tmp_path.joinpath("rate.txt").write_text("3.0")
+    code = f"import time\nBEGAN = time.time()\nRATE = float(open(r'{tmp_path / 'rate.txt'}').read())\n"
+    tmp_path.joinpath("settings_of_mine.py").write_text(code)
+    program = IMPORTED.format(folder=tmp_path)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["3.0", "6.0"], done.stderr

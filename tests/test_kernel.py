@@ -1,6 +1,7 @@
 """Native kernels: the meaning of the reference executor, and the same bits on every way to the machine."""
 
 import gc
+import re
 import threading
 
 import numpy as np
@@ -211,6 +212,17 @@ graph @r(%0: i64[20], %1: f32[20], %2: f32[20,2], %3: f32[20,2]) {
   return %15
 }
 """
+
+
+@pytest.mark.parametrize("bits, said", [(512, ["alignstack(64)"]), (256, ["alignstack(64)"])])
+def test_vectors_of_polynomials_are_aligned_on_the_stack(bits, said):
+    """Constants of polynomials leave few registers: what lies on the stack must not lie across lines of the cache."""
+    for name, wanted in (("sin", said), ("neg", [])):
+        b = Builder("waves", [Type("f64", (4000 + bits,))], ["x"])
+        value = P[name](b, P[name](b, *b.params))
+        with settings.override(vector_bits=bits):
+            text = compile_graph(b.finish([value])).emitted.text
+        assert re.findall(r"alignstack\(\d+\)", text) == wanted
 
 
 def test_nests_of_different_widths_share_no_vectors(rng):

@@ -13,6 +13,8 @@ import sympy as sp
 from sympy.codegen.cfunctions import isinf, isnan
 from sympy.codegen.matrix_nodes import MatrixSolve
 from sympy.codegen.numpy_nodes import logaddexp2, minimum
+from sympy.combinatorics import Permutation
+from sympy.matrices.expressions import MatrixPermute
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.tensor.array import ArrayComprehension
 from sympy.utilities.lambdify import implemented_function
@@ -82,6 +84,9 @@ def _alike(got: Any, want: Any) -> None:
     ([A], sp.HadamardPower(A, 2), (A0,), A0**2),
     ([A, b], sp.KroneckerProduct(A, b), (A0, b0), np.kron(A0, b0)),
     ([A], A[:2, 1:], (A0,), A0[:2, 1:]),
+    ([A], sp.PermutationMatrix(Permutation([1, 2, 0])) * A, (A0,), A0[[1, 2, 0]]),
+    ([A], MatrixPermute(A, Permutation([1, 2, 0])), (A0,), A0[[1, 2, 0]]),
+    ([A], MatrixPermute(A, Permutation([1, 0]), 1), (A0,), A0[:, [1, 0, 2]]),  # type: ignore[arg-type]
     ([b], sp.DiagMatrix(b), (b0,), np.diag(b0[:, 0])),
     ([A], [sp.Trace(A), sp.Determinant(A)], (A0,), [np.trace(A0), np.linalg.det(A0)]),
     ([x, n], sp.Product(x + k, (k, 1, n)), (0.5, 6), np.prod(0.5 + np.arange(1.0, 7))),

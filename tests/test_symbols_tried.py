@@ -13,7 +13,7 @@ from sympy.physics.mechanics import ReferenceFrame
 from sympy.stats import Normal
 from sympy.vector import CoordSys3D
 
-from pullback import grad, lambdify
+from pullback import grad, jit, lambdify
 
 x, y, z = sp.symbols("x y z")
 i, n = sp.symbols("i n", integer=True)
@@ -133,3 +133,25 @@ def test_the_sign_of_a_permutation_that_is_computed() -> None:
     j = sp.Symbol("j", integer=True)
     f = lambdify([i, j, n, x], sp.LeviCivita(i, j, n) * x)
     assert [f(*each, 2.0) for each in ((1, 2, 3), (2, 1, 3), (2, 3, 1), (1, 1, 2))] == [2.0, -2.0, 2.0, 0.0]
+
+
+def heated(u):
+    for _ in range(3):
+        u = u + 0.1 * (np.roll(u, 1) - 2 * u + np.roll(u, -1))
+    return np.sum(u**2)
+
+
+@pytest.mark.parametrize("function, sums, length", [
+    (heated, 1, 2000),
+    (lambda u: np.sum(u * np.roll(u, 1)), 1, 80),
+    (lambda u: np.sum(np.concatenate([u[:2] ** 2, u[2:-1], np.sin(u[-1:])])), 1, 120),
+    (lambda u: np.sum(np.exp(u) * u), 1, 60),
+])  # fmt: skip
+def test_a_long_sum_of_a_stencil_is_one_of_what_is_alike_and_its_ends(function, sums, length):
+    """SymPy took cases of the index out of the sum, which took minutes where a stencil is applied several times."""
+    x = np.random.default_rng(4).uniform(size=100)
+    e = jit(function).sympy(x)
+    assert len(e.atoms(sp.Sum)) == sums and not e.has(sp.Piecewise) and len(str(e)) < length, e
+    (u,) = e.atoms(sp.IndexedBase)
+    np.testing.assert_allclose(lambdify(u, e)(x), function(x), rtol=1e-13)
+    np.testing.assert_allclose(grad(lambdify(u, e))(x), grad(function)(x), rtol=1e-12)

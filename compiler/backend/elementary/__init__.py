@@ -65,6 +65,9 @@ FUNCTIONS: dict[str, Function] = {
     "gauss": gauss,
 }
 
+PAIRED: dict[str, Function] = {"sin": sin, "cos": cos}
+"""Functions that share most of their work with another one of the same argument."""
+
 BRANCHING = frozenset(("sin", "cos", "tan"))
 """Functions that look whether any lane is in need of a longer way."""
 
@@ -77,10 +80,12 @@ def applied(
     often: bool,
     declared: dict[str, str],
     waits: bool = False,
+    paired: bool = False,
 ) -> Reg:
     """An operation by its machine spelling; a function that is needed `often` is called, and declared once.
 
-    Where a loop over numbers `waits` for it, a function goes a short way if its argument is an ordinary one.
+    Where a loop over numbers `waits` for it, a function goes a short way if its argument is an ordinary one. Sine and
+    cosine of one argument are `paired`, and made from the same parts.
     """
     if spelling == "cast":
         return w.cast(args[0], dtype)
@@ -90,6 +95,8 @@ def applied(
         return _called(w, spelling, dtype, args, declared)
     if waits and spelling in QUICK:
         return quick(w, spelling, args[0], _alone)
+    if paired:
+        return PAIRED[spelling](w, args[0], paired=True)
     return _written(w, spelling, args)
 
 

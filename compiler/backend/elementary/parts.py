@@ -15,13 +15,17 @@ NAN = float("nan")
 
 
 def polynomial(w: Writer, x: Reg, table: Mapping[str, Sequence[float]]) -> Reg:
+    """c0 + c1 x + c2 x**2 + ... with the coefficients of a table."""
+    return polynomial_of(w, x, [w.like(value, x) for value in table[x.dtype]])
+
+
+def polynomial_of(w: Writer, x: Reg, terms: Sequence[Reg]) -> Reg:
     """c0 + c1 x + c2 x**2 + ...: Horner's scheme in x**2 on pairs of terms, and long ones in x**4 on fours,
     which makes the chain of dependent operations half as long for one multiplication more."""
-    terms = [w.like(value, x) for value in table[x.dtype]]
     for least in (4, 5):
         if len(terms) >= least:
             pairs = range(0, len(terms) - 1, 2)
-            rest = terms[-1:] if len(terms) % 2 else []
+            rest = [terms[-1]] if len(terms) % 2 else []
             terms = [w.muladd(terms[i + 1], x, terms[i]) for i in pairs] + rest
             x = w.mul(x, x)
     result = terms[-1]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..registers import Reg, llvm_type
+from .. import processor
+from ..registers import BITS, Reg, llvm_type
 from ..writer import Writer
 from . import coefficients
-from .parts import ordered_sum, polynomial, remainder, two_product
+from .parts import ordered_sum, polynomial, polynomial_of, remainder, two_product
 
 TWO_OVER_PI = 0.6366197723675814
 
@@ -71,48 +72,70 @@ def _accurate(w: Writer, x: Reg, k: Reg) -> tuple[Reg, Reg]:
 def _sin_kernel(w: Writer, r: Reduced) -> tuple[Reg, Reg]:
     """sin(high + low), |high| <= pi/4, as high and the rest."""
     x, z = r.high, w.mul(r.high, r.high)
-    curve = w.mul(w.mul(z, x), polynomial(w, z, coefficients.SIN))
+    factor, curve = w.mul(z, x), polynomial(w, z, coefficients.SIN)
     if r.low is None:
-        return x, curve
-    slope = w.muladd(z, w.like(-0.5, x), w.like(1.0, x))
-    return x, w.muladd(r.low, slope, curve)
+        return x, w.mul(factor, curve)
+    slope, _ = _cosine_begun(w, z)
+    return x, w.muladd(factor, curve, w.mul(slope, r.low))
 
 
 def _cos_kernel(w: Writer, r: Reduced) -> tuple[Reg, Reg]:
     """cos(high + low), |high| <= pi/4, as 1 - z/2 and the rest, with what that loses."""
     z = w.mul(r.high, r.high)
+    near, rest = _cosine_begun(w, z)
+    if r.low is not None:
+        rest = w.muladd(w.neg(r.high), r.low, rest)
+    return near, w.muladd(w.mul(z, z), polynomial(w, z, coefficients.COS), rest)
+
+
+def _cosine_begun(w: Writer, z: Reg) -> tuple[Reg, Reg]:
+    """1 - z/2, which is also the slope of sine, and what it loses."""
     one, minus_half = w.like(1.0, z), w.like(-0.5, z)
-    near = w.muladd(z, minus_half, one)  # which is also the slope of sine
-    lost = w.muladd(z, minus_half, w.sub(one, near))
-    rest = w.muladd(w.mul(z, z), polynomial(w, z, coefficients.COS), lost)
-    return near, rest if r.low is None else w.sub(rest, w.mul(r.high, r.low))
+    near = w.muladd(z, minus_half, one)
+    return near, w.muladd(z, minus_half, w.sub(one, near))
 
 
-def sin(w: Writer, x: Reg) -> Reg:
-    """Sine."""
-    return w.once(f"sin {x.typed}", lambda: _circular(w, x, "sin"))
+def _either_kernel(w: Writer, r: Reduced, odd: Reg) -> Reg:
+    """The sine, or the cosine where `odd`: the same bits as by both kernels, in two thirds of their multiplications.
+
+    What differs between the two is chosen first, coefficient by coefficient.
+    """
+    x, z = r.high, w.mul(r.high, r.high)
+    near, lost = _cosine_begun(w, z)
+    rest = w.select(odd, lost, w.like(0.0, z))
+    if r.low is not None:
+        rest = w.muladd(w.select(odd, w.neg(x), near), r.low, rest)
+    pairs = zip(coefficients.COS[x.dtype], coefficients.SIN[x.dtype], strict=True)
+    terms = [w.select(odd, w.like(c, z), w.like(s, z)) for c, s in pairs]
+    factor = w.mul(z, w.select(odd, z, x))
+    return w.add(w.select(odd, near, x), w.muladd(factor, polynomial_of(w, z, terms), rest))
 
 
-def cos(w: Writer, x: Reg) -> Reg:
-    """Cosine."""
-    return w.once(f"cos {x.typed}", lambda: _circular(w, x, "cos"))
+def sin(w: Writer, x: Reg, paired: bool = False) -> Reg:
+    """Sine; `paired` where the cosine of the same number is asked for as well."""
+    return w.once(f"sin {x.typed}", lambda: _circular(w, x, "sin", paired))
 
 
-def _circular(w: Writer, x: Reg, name: str) -> Reg:
-    """The kernel and sign that the quadrant asks for; cosine is sine one quadrant on."""
-    r = reduced(w, x)
-    sine, cosine = w.add(*_sin_kernel(w, r)), w.add(*_cos_kernel(w, r))
+def cos(w: Writer, x: Reg, paired: bool = False) -> Reg:
+    """Cosine; `paired` where the sine of the same number is asked for as well."""
+    return w.once(f"cos {x.typed}", lambda: _circular(w, x, "cos", paired))
+
+
+def _circular(w: Writer, x: Reg, name: str, paired: bool) -> Reg:
+    """The kernel and sign that the quadrant asks for, of |x|; cosine is sine one quadrant on."""
+    r = reduced(w, w.abs(x))
     one = w.like(1, r.quadrant)
     quadrant = r.quadrant if name == "sin" else w.add(r.quadrant, one)
     odd = w.ne(w.and_(quadrant, one), w.like(0, one))
-    chosen = w.select(odd, cosine, sine)
-    bits = 64 if x.dtype == "f64" else 32
-    sign = w.and_(w.shl(quadrant, w.like(bits - 2, one)), w.like(-(2 ** (bits - 1)), one))  # with xor one instruction
-    near = w.unbits(w.xor(w.bits(chosen), sign))
+    turned = w.shl(quadrant, w.like(BITS[x.dtype] - 2, one))
     if name == "sin":
-        zero = w.like(0.0, x)
-        near = w.select(w.eq(x, zero), x, near)
-    return _with_far(w, x, near, name)
+        turned = w.xor(turned, w.bits(x))  # also of a zero
+    if paired or x.width == 1 or not processor.has_masks():
+        chosen = w.select(odd, w.add(*_cos_kernel(w, r)), w.add(*_sin_kernel(w, r)))
+    else:
+        chosen = _either_kernel(w, r, odd)
+    sign = w.and_(turned, w.like(-(2 ** (BITS[x.dtype] - 1)), one))  # with xor one instruction
+    return _with_far(w, x, w.unbits(w.xor(w.bits(chosen), sign)), name)
 
 
 def tan(w: Writer, x: Reg) -> Reg:

@@ -20,6 +20,7 @@ from ...lowering.program import Assert, Nest, Rows, tops
 from ...lowering.storage import touched
 from ..levels import LevelWriter
 from ..registers import Reg
+from .arena import on_lines
 from .element import known
 from .loops import EVERYTHING, REST, Span, Stop
 from .nest import emit_nest, possible
@@ -117,8 +118,9 @@ class Apart:
         params = [f"ptr {self.alone(b)}{pointers[b]}" for b in used]
         params += [known(w, v).typed for v in numbers] + self._told("noalias readonly ")
         params += ["i64 %begin", "i64 %end"] if span not in (EVERYTHING, REST) else []
-        head = f"define internal i64 @FUNCTION({', '.join([*params, 'ptr %report'])}) nounwind {{\nentry:"
         lines = w.text()
+        given = ", ".join([*params, "ptr %report"])
+        head = f"define internal i64 @FUNCTION({given}) nounwind {on_lines([statement], lines)}{{\nentry:"
         if self.sizes is not None:
             lines = [*prelude(self.sizes.sizes, self.sizes.names, lines), *lines]
         return self._named("\n".join([head, *lines, "  ret i64 0", "}"]))

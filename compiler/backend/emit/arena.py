@@ -1,8 +1,15 @@
-"""The memory for temporaries of a call: how a kernel takes it when it begins, and gives it back when it ends."""
+"""The memory for temporaries of a call: how a kernel takes it when it begins, gives it back when it ends, and how its
+stack lies."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from ...lowering.program import Nest, Rows, Statement
 from ..levels import LevelWriter
+
+FEW = 20
+"""Functions with fewer calls of vectors (mostly fused products) have no polynomials, whose constants take registers."""
 
 
 def take_arena(w: LevelWriter, name: str, size: int, kept: int) -> None:
@@ -66,3 +73,16 @@ def leave(w: LevelWriter, name: str, kept: int, status: str) -> None:
 
 
 __all__ = ["leave", "take_arena"]
+
+
+def on_lines(statements: Iterable[Statement], lines: Sequence[str]) -> str:
+    """What a function's head says so that vectors which LLVM puts on the stack are aligned, if it may put some there.
+
+    LLVM goes by the 16 bytes that callers keep to. Up to three vectors in four, or all, would lie across two lines of
+    the cache, as the caller's stack happens to lie.
+    """
+    if sum("= call <" in line for line in lines) < FEW:
+        return ""
+    parts = [n for s in statements for n in ((s, *s.body) if isinstance(s, Rows) else (s,))]
+    width = max((n.width for n in parts if isinstance(n, Nest | Rows)), default=1)
+    return "" if width == 1 else "alignstack(64) "

@@ -47,11 +47,15 @@ class Elements(Memory):
         self.counts: Counter[str] = Counter()
         #: what ends a block, or is made of what does
         self.branching: set[int] = set()
+        #: functions by what they are applied to, of those that share work where that is the same
+        self.paired: Counter[int] = Counter()
         for e in reachable(tops(nest)):
             axes = self._own_axes(e)
             self.axes_of[id(e)] = each_axes.setdefault(axes, axes)
             if isinstance(e, Apply):
                 self.counts[e.spelling] += 1
+                if e.spelling in elementary.PAIRED:
+                    self.paired[id(e.args[0])] += 1
                 if e.spelling in elementary.BRANCHING or any(id(a) in self.branching for a in e.args):
                     self.branching.add(id(e))
         self._wheres: dict[tuple[int, Cell], int] = {}
@@ -226,7 +230,8 @@ class Elements(Memory):
         if width > 1:
             args = [a if a.width == width else self.w.splat(a, width) for a in args]
         often = self.counts[e.spelling] > OFTEN
-        return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations)
+        paired = e.spelling in elementary.PAIRED and self.paired[id(e.args[0])] > 1
+        return elementary.applied(self.w, e.spelling, e.dtype, args, often, self.w.declarations, paired=paired)
 
     # ---- guards
 

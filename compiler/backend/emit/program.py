@@ -20,7 +20,7 @@ from ...lowering.storage import plan
 from .. import gemm, lapack
 from ..levels import LevelWriter
 from .apart import Apart, stop_unless_zero, write
-from .arena import leave, take_arena
+from .arena import leave, on_lines, take_arena
 from .calls import call_blas
 from .case import in_case
 from .control import Control
@@ -100,8 +100,9 @@ class _Kernel:
         inputs = [f"ptr {self._alone(b, 'noalias readonly ')}{self.pointers[b]}" for b in program.inputs]
         results = [f"ptr {self._alone(b, 'noalias ')}{self.pointers[b]}" for b in program.results]
         params = ", ".join([*self._told("noalias readonly "), *inputs, *results, "ptr %report"])
-        head = f"define i64 @{name}({params}) nounwind {{\nentry:"
-        function = "\n".join([head, *self._with_sizes(w.text()), "}"])
+        lines = self._with_sizes(w.text())
+        head = f"define i64 @{name}({params}) nounwind {on_lines(inside(program.body), lines)}{{\nentry:"
+        function = "\n".join([head, *lines, "}"])
         text = _module("\n".join([*self.apart.texts(), function]), w, name, bool(self.kept))
         arena = self.kept if isinstance(self.kept, int) else 1
         return EmittedKernel(text, name, arena, tuple(sorted(self.calls)))

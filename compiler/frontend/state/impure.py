@@ -2,8 +2,8 @@
 
 Their result would become a constant of what is compiled. While a function is traced they are replaced, and refuse
 calls that come from the user's code; what libraries do for themselves (a time stamp of a log record, a data file that
-is read once) passes. Methods of types of C cannot be replaced, nor what was imported by name: code that is run, and not
-walked, is searched for these before.
+is read once) passes, and what modules do that are imported meanwhile. Methods of types of C cannot be replaced, nor
+what was imported by name: code that is run, and not walked, is searched for these before.
 
 What is printed or logged is said at each call: the graph has a check that always fails, and Python runs the function.
 """
@@ -40,6 +40,7 @@ KEYBOARD, FILE, SEED = "reads the keyboard", "reads a file", "seeds the random n
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime")
 _FRONTEND = os.path.dirname(os.path.dirname(__file__))
 _PLUMBING = (random.__file__, uuid.__file__, os.path.join(os.path.dirname(random.__file__), "secrets.py"))
+_IMPORTS = "<frozen importlib"
 _PATCHES = sys.modules[Patches.__module__].__file__
 _CAPTURE = tuple([os.path.join(_FRONTEND, "capture", name) for name in ("library.py", "parts.py")])
 
@@ -60,7 +61,10 @@ def refusal(what: str, where: Where | None = None) -> TraceError:
 
 
 def _called_by(frame: Any, deep: bool) -> bool:
-    """Whether the user's code has called, itself or through libraries; what we call for ourselves does not count."""
+    """Whether the user's code has called, itself or through libraries; what we call for ourselves does not count.
+
+    Nor does what a module does when it is imported, which happens once without us as well.
+    """
     while frame is not None:
         file = frame.f_code.co_filename
         if file == _PATCHES:
@@ -68,10 +72,21 @@ def _called_by(frame: Any, deep: bool) -> bool:
             continue
         if file in _CAPTURE:
             return True
+        if file.startswith(_IMPORTS):
+            return False
         if not is_foreign(file):
-            return True
+            return not _is_imported(frame)
         if file not in _PLUMBING and (is_ours(file) or not deep):
             return False
+        frame = frame.f_back
+    return False
+
+
+def _is_imported(frame: Any) -> bool:
+    """Whether a module is being imported that some code under us asked for."""
+    while frame is not None and not is_ours(frame.f_code.co_filename):
+        if frame.f_code.co_filename.startswith(_IMPORTS):
+            return True
         frame = frame.f_back
     return False
 

@@ -39,7 +39,8 @@ def rules() -> dict[type, Any]:
         A.ArrayTensorProduct: _outer, A.ArrayDiagonal: _diagonal, A.Reshape: _reshaped,
         A.ArrayElementwiseApplyFunc: _by_element,
         sympy.ImmutableDenseMatrix: _explicit, sympy.ImmutableSparseMatrix: _explicit,
-        E.MatPow: _power, E.DotProduct: _dot, MatrixSolve: _solved,
+        E.MatPow: _power, E.DotProduct: _dot, MatrixSolve: _solved, E.MatrixPermute: _reordered,
+        E.PermutationMatrix: lambda reader, e, env: _explicit(reader, e.as_explicit(), env),
     }  # fmt: skip
     return made | {getattr(E, name, None) or getattr(A, name): _simple for name in SIMPLE}
 
@@ -167,6 +168,13 @@ def _explicit(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
         return np.reshape(flat, (*m.batch, rows, columns))
 
     return Plan(("Matrix", rows, columns), tuple(e.flat()), join)
+
+
+def _reordered(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:
+    """Rows or columns in the order of a permutation, which may leave out that the last ones stay."""
+    inner, permutation, axis = e.args[0], e.args[1], int(e.args[2])
+    order = [int(permutation.apply(k)) for k in range(int(inner.shape[axis]))]
+    return Plan(("permuted", *order, axis), (inner,), lambda m, x: np.take(m.array(x), order, axis=axis - 2))
 
 
 def _element(reader: Any, e: Any, env: Mapping[Any, Any]) -> Plan:

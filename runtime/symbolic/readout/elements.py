@@ -39,6 +39,10 @@ class NoExpression(TypeError):
     """A graph that no expression can be read off."""
 
 
+class Undecided(Exception):
+    """A condition on an index that was to be told where it runs from and to, and is not."""
+
+
 class SymbolicArray:
     """The elements of an array of this shape: `value` makes the one at an index, each only once."""
 
@@ -144,9 +148,14 @@ class Formulas(Symbols):
     def __init__(self) -> None:
         super().__init__()
         self.ranges: dict[Any, tuple[int, int]] = {}
+        #: indices of which each condition must be decided by where they run
+        self.strict: set[Any] = set()
+        self._reach: dict[tuple[Any, tuple[int, int]], tuple[Any, Any]] = {}
         self._assumed: dict[tuple[Any, bool], dict[Any, Any]] = {}
         for name in COMPARISONS:
             setattr(self, name, partial(compared, partial(self._related, getattr(self, name))))
+        for name in ("minimum", "maximum"):
+            setattr(self, name, partial(self._extreme, getattr(self, name), name == "minimum"))
 
     def _related(self, relation: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
         """A relation, which the least and the greatest values of indices may decide."""
@@ -157,7 +166,30 @@ class Formulas(Symbols):
                 inside = low <= int(y) <= high
                 if ends[0] == ends[1] and (not inside or relation(y, y) == ends[0]):
                     return ends[0]
+        self._asks(x, y)
         return relation(x, y)
+
+    def _asks(self, *sides: Any) -> None:
+        """What asks about an index alone is undecided."""
+        asked = set().union(*[x.free_symbols for x in sides])
+        if asked & self.strict and asked <= self.ranges.keys():
+            raise Undecided
+
+    def _extreme(self, made: Callable[[Any, Any], Any], least: bool, x: Any, y: Any) -> Any:
+        """The less (or greater) of two, which the least and the greatest values of indices may decide."""
+        asked = {*getattr(x, "free_symbols", ()), *getattr(y, "free_symbols", ())}
+        if not asked or not asked <= self.ranges.keys():
+            return made(x, y)
+        (low, high), (lowest, highest) = map(self._ends, (x, y))
+        if high <= lowest or highest <= low:
+            return x if (high <= lowest) == least else y
+        self._asks(x, y)
+        return made(x, y)
+
+    def _ends(self, e: Any) -> tuple[float, float]:
+        """The least and the greatest value of a number or of what is made of indices, as far as they are known."""
+        low, high = self.range_of(e) if e.free_symbols else (int(e), int(e))
+        return -math.inf if low is None else low, math.inf if high is None else high
 
     def assumed(self, e: Any, p: Any, holds: bool) -> Any:
         """An expression where it is known whether a condition holds."""
@@ -170,11 +202,11 @@ class Formulas(Symbols):
         (*_, index) = e.free_symbols or (None,)
         if len(e.free_symbols) != 1 or index not in self.ranges or not (e.is_Symbol or e.is_Add or e.is_Mul):
             return None, None
-        slope = e.diff(index)
-        if not slope.is_Integer:
-            return None, None
-        ends = [int(e.subs(index, end)) for end in self.ranges[index]]
-        return min(ends), max(ends)
+        key = e, self.ranges[index]
+        if key not in self._reach:
+            ends = [int(e.subs(index, end)) for end in self.ranges[index]] if e.diff(index).is_Integer else []
+            self._reach[key] = min(ends, default=None), max(ends, default=None)
+        return self._reach[key]
 
 
 def known(e: Any, dtype: str, m: Formulas) -> Element:
@@ -255,6 +287,7 @@ __all__ = [
     "Formulas",
     "NoExpression",
     "SymbolicArray",
+    "Undecided",
     "by_cases",
     "choose",
     "component",

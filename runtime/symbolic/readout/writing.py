@@ -26,12 +26,12 @@ from ..shared.known import known_array
 from ..shared.library import sympy_module
 from ..shared.parts import summed
 from .elements import (
-    BY_CASES,
     BY_FORMULA,
     EXPLICIT,
     Formulas,
     NoExpression,
     SymbolicArray,
+    Undecided,
     by_cases,
     choose,
     component,
@@ -41,6 +41,7 @@ from .elements import (
     scalar,
     table,
 )
+from .ends import inside, short_axes
 from .folding import folded
 from .operations import RULES, WRITTEN_OUT, number_of, static_shape, told
 from .ordered import place_of_greatest
@@ -224,19 +225,35 @@ class GraphReader:
         return {"sum": sympy.Add, "max": sympy.Max, "min": sympy.Min}[kind](*terms)
 
     def _sum(self, extents: Sequence[int], term: Callable[..., Any]) -> Any:
+        """Over new indices; elements at the ends that are made in other ways are written out beside."""
         sympy = sympy_module()
 
-        short = _short(extents)
-        names = {a: self.symbol("k", integer=True) for a in range(len(extents)) if a not in short}
-        self.m.ranges.update((k, (0, extents[a] - 1)) for a, k in names.items())
-        terms = []
-        for index in np.ndindex(*[extents[a] for a in short]):
-            at = names | dict(zip(short, index, strict=True))
-            terms.append(term(*[at[a] for a in range(len(extents))]))
-        made = summed(sympy.Add(*terms), *[(k, 0, extents[a] - 1) for a, k in names.items()])
+        short = short_axes(extents)
+        long = [a for a in range(len(extents)) if a not in short]
+
+        def at(places: dict[int, Any]) -> Any:
+            beside = np.ndindex(*[extents[a] for a in short])
+            every = [places | dict(zip(short, index, strict=True)) for index in beside]
+            return sympy.Add(*[term(*[each[a] for a in range(len(extents))]) for each in every])
+
+        def inner(before: int, behind: int, strict: bool) -> Any:
+            names = {a: self.symbol("k", integer=True) for a in long}
+            limits = [(k, before, extents[a] - 1 - behind) for a, k in names.items()]
+            self.m.ranges.update((k, (low, high)) for k, low, high in limits)
+            self.m.strict |= {*names.values()} if strict else set()
+            try:
+                return summed(at(names), *limits)
+            except Undecided:
+                return None
+            finally:
+                self.m.strict -= {*names.values()}
+
+        found = inside(lambda before, behind: inner(before, behind, True), extents[long[0]]) if len(long) == 1 else None
+        made, before, behind = found or (inner(0, 0, False), 0, 0)
         if made is None:
             raise NoExpression("sympy() cannot read a sum with cases within a sum")
-        return made
+        last = extents[long[0]]
+        return sympy.Add(made, *[at({long[0]: k}) for k in (*range(before), *range(last - behind, last))])
 
     def _product(self, op: Op, args: list[SymbolicArray], size: tuple[int, ...]) -> SymbolicArray:
         left, right, batch = split(op.attrs)
@@ -301,15 +318,6 @@ class GraphReader:
             if cases:
                 made = sympy.Piecewise(*[(self.m.assumed(made, c, True) if i == p else other, c) for i, c in cases])
         return made
-
-
-def _short(extents: Sequence[int]) -> list[int]:
-    """The axes of a long sum whose terms are written out side by side: a few, where the others are long."""
-    made: list[int] = []
-    for a, n in sorted(enumerate(extents), key=lambda each: each[1]):
-        if n * math.prod([extents[b] for b in made]) <= BY_CASES:
-            made.append(a)
-    return sorted(made)
 
 
 def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> list[Any]:
