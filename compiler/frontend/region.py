@@ -267,18 +267,17 @@ def at(path: str) -> str:
     return f" at {path}" if path else ""
 
 
-def refuse(verdict: str, fix: str, error: type[TraceError] = TraceError, **facts: object) -> NoReturn:
+def refuse(verdict: str, fix: str, error: type[TraceError] = TraceError, /, **facts: object) -> NoReturn:
     """Raise a located error."""
     raise error(message(verdict, user_line(), fix, **facts))
 
 
-def unfit(verdict: str, fix: str, **facts: object) -> NoReturn:
+def unfit(verdict: str, fix: str, /, **facts: object) -> NoReturn:
     """Raise a located error that is a ValueError: of shapes or numbers that NumPy or SciPy would not take either."""
     refuse(verdict, fix, TraceValueError, **facts)
 
 
 __all__ = [
     "Leaf", "Region", "arguments", "arrays_of", "at", "call", "converted", "difference", "flatten", "joined", "leaf_of",
-    "mapped", "numbers", "paths", "rebuild", "refuse", "trace_region",
-    "unfit",
+    "mapped", "numbers", "paths", "rebuild", "refuse", "trace_region", "unfit",
 ]
