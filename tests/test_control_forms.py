@@ -679,3 +679,14 @@ def test_examples_of_the_documentation(module: Any) -> None:
     for test in found:
         runner.run(test)
     assert runner.tries and not runner.failures
+
+
+def test_branches_that_are_named_as_the_parts_of_an_error() -> None:
+    def error(x):
+        return x
+
+    def fix(x):
+        return x, x
+
+    text = refused(lambda x: cond(x > 0, error, fix, x), 1.0)
+    assert "error: a number or an array" in text and "fix: a tuple of 2" in text

@@ -57,7 +57,7 @@ class UnknownFunction(TraceError, NotImplementedError, page="UnknownFunction"):
     """A NumPy function, or a way to call one, that pullback does not know."""
 
 
-def message(verdict: str, where: Where | None = None, fix: str = "", **facts: object) -> str:
+def message(verdict: str, where: Where | None = None, fix: str = "", /, **facts: object) -> str:
     """The text of an error: the verdict, the user's line, facts, and the way out."""
     lines = [verdict]
     if where is not None:

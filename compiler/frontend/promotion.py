@@ -56,7 +56,7 @@ def loop(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype, ...]:
         if dtype not in TRACED:
             names = " and ".join(_spelled(k) for k in kinds)
             verdict = f"np.{ufunc.__name__} of {names} is {dtype} in NumPy, which is not supported"
-            raise TraceError(message(verdict, fix="cast the argument first: x.astype(float)"))
+            raise TraceError(message(verdict, None, "cast the argument first: x.astype(float)"))
     return found
 
 
