@@ -12,7 +12,7 @@ import pytest
 import scipy.stats
 
 import pullback as torch
-from pullback.runtime.distributions.gamma_draws import slope
+from pullback.compiler.ops.scipy.draws import slope
 
 S: Any = scipy.stats
 D = torch.distributions
@@ -151,6 +151,21 @@ def test_gradients_of_densities(name: str) -> None:
         x = at.clone().requires_grad_()
         f = lambda x: make(*given).log_prob(x)  # noqa: E731
         assert torch.autograd.gradcheck(f, (x,)) and torch.autograd.gradgradcheck(f, (x,))
+
+
+def test_gradients_of_draws_go_once() -> None:
+    """As in PyTorch; the first one flows where steps are recorded, and the second is refused in words."""
+    c = torch.tensor([1.5, 2.0, 0.7], dtype=torch.float64, requires_grad=True)
+    d = torch.distributions
+    for drawn in (lambda: d.Gamma(c, torch.ones(3)).rsample(), lambda: d.Dirichlet(c).rsample()):
+        for _ in range(4):
+            torch.manual_seed(3)
+            z = drawn()
+            (g,) = torch.autograd.grad((z**2).sum(), c, create_graph=True)
+            torch.manual_seed(3)
+            assert torch.equal(g, torch.autograd.grad((drawn() ** 2).sum(), c)[0])
+        with pytest.raises(TypeError, match="no second derivative"):
+            torch.autograd.grad(g.sum(), c)[0].tolist()
 
 
 @pytest.mark.parametrize("a", [1e-3, 0.05, 0.7, 1.0, 3.5, 40.0, 900.0, 2900.0, 3100.0, 1e6])

@@ -285,7 +285,7 @@ def test_derivatives_to_second_order(name: str) -> None:
 
 PARTLY = {"potrf", "getri", "getrs", "trsm", "cholesky", "complex_cholesky"}
 PARTLY |= {"commutator", "complement", "complex_complement"}
-PARTLY |= {"gammainc", "gammaincc", "polynomial", "zeta"}
+PARTLY |= {"gammainc", "gammaincc", "polynomial", "zeta", "gamma_draw_slope", "share_draw_slope"}
 """What has no derivative in some argument, or only along symmetric matrices, or is what others expand to."""
 
 

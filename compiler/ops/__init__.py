@@ -35,6 +35,7 @@ from .scipy import (
     called_gammas,
     called_others,
     called_series,
+    draws,
     factorials,
     gammas,
     hypergeometric,
@@ -49,9 +50,9 @@ from .scipy import (
 
 __all__ = [
     "bessel", "bits", "called", "called_bessel", "called_gammas", "called_others", "called_series", "complements",
-    "complex_matrices", "complexes", "contract", "control", "convolve", "custom", "elementary", "elementwise",
-    "external", "factor", "factorials", "fourier", "gammas", "guard", "hypergeometric", "incomplete",
-    "index", "integrals", "inverses", "lapack", "log_gamma", "matrix_formulas", "memory", "ordering", "packs",
-    "polynomials", "reduce", "require", "shape", "similarities", "similarity", "slopes", "solutions", "source",
-    "special", "spectra", "symmetric", "tape",
+    "complex_matrices", "complexes", "contract", "control", "convolve", "custom", "draws", "elementary", "elementwise",
+    "external", "factor", "factorials", "fourier", "gammas", "guard", "hypergeometric", "incomplete", "index",
+    "integrals", "inverses", "lapack", "log_gamma", "matrix_formulas", "memory", "ordering", "packs", "polynomials",
+    "reduce", "require", "shape", "similarities", "similarity", "slopes", "solutions", "source", "special", "spectra",
+    "symmetric", "tape",
 ]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import pullback
-from pullback.runtime.distributions.gamma_draws import share_slope
+from pullback.compiler.ops.scipy.draws import share_slope
 
 FAMILIES: dict[str, Callable[[Any], Any]] = {
     "Beta": lambda t: t.distributions.Beta(t.tensor([0.4, 3.0]), t.tensor([0.4, 1.0])),

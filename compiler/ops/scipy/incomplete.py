@@ -41,7 +41,7 @@ def _nodes(scale: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return scale[:, None] * y, STEP * y * (1 + np.exp(-u))
 
 
-def _in_blocks(moments: Moments, *arrays: np.ndarray) -> np.ndarray:
+def in_blocks(moments: Moments, *arrays: np.ndarray) -> np.ndarray:
     """The function of some thousand elements at a time: each has hundreds of nodes."""
     dtype, shape = arrays[0].dtype, arrays[0].shape
     flat = [np.asarray(a, np.float64).ravel() for a in arrays]
@@ -170,16 +170,16 @@ def _drawn(*bounds: tuple[float, float], attrs: list[dict[str, int]]) -> Any:
 
 gamma_moment = Library(
     "gamma_moment", lambda a, x, n, upper: a,
-    lambda a, x, n, upper: _in_blocks(lambda a, x: _gamma(a, x, n, upper), a, x), _gamma_pull,
+    lambda a, x, n, upper: in_blocks(lambda a, x: _gamma(a, x, n, upper), a, x), _gamma_pull,
     {"n": "axis", "upper": "axis"},
     samples=_drawn((0.5, 4), (0.5, 4), attrs=[{"n": n, "upper": u} for n in (0, 1, 2) for u in (0, 1)]),
 )  # fmt: skip
 beta_moment = Library(
     "beta_moment", lambda a, b, x, i, j, upper: a,
-    lambda a, b, x, i, j, upper: _in_blocks(lambda a, b, x: _beta(a, b, x, i, j, upper), a, b, x), _beta_pull,
+    lambda a, b, x, i, j, upper: in_blocks(lambda a, b, x: _beta(a, b, x, i, j, upper), a, b, x), _beta_pull,
     {"i": "axis", "j": "axis", "upper": "axis"},
     samples=_drawn((0.5, 4), (0.5, 4), (0.2, 0.8),
                    attrs=[{"i": i, "j": j, "upper": u} for i, j, u in ((0, 0, 0), (1, 0, 1), (0, 1, 0), (1, 1, 1))]),
 )  # fmt: skip
 
-__all__ = ["beta_moment", "gamma_moment"]
+__all__ = ["beta_moment", "gamma_moment", "in_blocks"]
