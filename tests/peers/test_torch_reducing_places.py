@@ -141,3 +141,23 @@ def test_places_that_are_a_part_of_what_is_known_do_not_end_a_trace() -> None:
         made = pullback.zeros(3, 2).scatter_add(0, at, x)
         assert tapes.tape.serial == serial or not k
         assert made.tolist() == [[2.0, 2.0], [2.0, 2.0], [4.0, 4.0]]
+
+
+@pytest.mark.parametrize("way", ["numpy", "tensor"])
+def test_places_written_to_after_a_view_of_them_was_made(way: str) -> None:
+    """A view of memory is what lies there when it is read, whoever wrote, and so is what is asked of it."""
+    given: list[list[Any]] = [[], []]
+    for t, made in zip((torch, pullback), given, strict=True):
+        array = np.array([0, 1, 2, 1])
+        places = t.from_numpy(array) if way == "numpy" else t.tensor(array)
+        to: Any = array if way == "numpy" else places
+        for k in range(6):
+            x = t.ones(4, 2) * 2
+            at = places.view(-1, 1).expand(4, 2)
+            to[3] = k % 3
+            made += [t.zeros(3, 2).scatter_add(0, at, x).tolist(), at.tolist()]
+        at = places.view(-1, 1).expand(4, 2)
+        to[3] = 7
+        with pytest.raises(RuntimeError, match="index 7 is out of bounds"):
+            t.zeros(3, 2).scatter_add(0, at, t.ones(4, 2))
+    assert given[0] == given[1]

@@ -118,7 +118,9 @@ def _in_memory(t: Any, tape: Tape) -> np.ndarray | None:
     elif t._flags & SPECIAL and t._serial == tape.serial:
         owner: Any
         owner, path = owner_by_calls(t, tape) or (None, ())
-        whole = owner._cell if type(owner) is tensor_types[0] and not owner._is_late else None
+        known = type(owner) is tensor_types[0] and not owner._is_late
+        if known and (owner._storage is None or _is_as_made(owner, tape)):
+            whole = owner._cell
     if type(whole) is not Cell or whole.array is None or whole.kind.is_complex:
         return None
     try:
