@@ -309,6 +309,8 @@ SPECIAL: dict[str, Callable[[Draft, Any], None]] = {
     "correlate": _correlate,
     "take": _take,
     "scatter_add": _take,
+    "scatter_max": _take,
+    "scatter_min": _take,
     "check_indices": _check,
     "const": _source,
     "basis": _source,

@@ -132,8 +132,8 @@ class Memory(ABC):
         return w.gather(base, lanes, mask, dtype)
 
     def _near(self, factor: int | Extent) -> bool:
-        """Whether lanes lie a few places apart; one of them is touched last, and nothing beyond it is read."""
-        return not isinstance(factor, Extent) and 1 < factor <= NEAR and self.width > 1
+        """Whether lanes lie a few places apart, and no vector between the first and the last goes beyond it."""
+        return not isinstance(factor, Extent) and 1 < factor <= min(NEAR, self.width + 1) and self.width > 1
 
     def _picked(self, e: Load, where: Sequence[Place], cell: Cell, step: int) -> Reg:
         """A vector of elements a few places apart: the whole memory from the first to the last is read."""

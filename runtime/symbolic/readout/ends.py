@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ def short_axes(extents: Sequence[int]) -> list[int]:
 
 def inside(made: Callable[[int, int], Any], size: int) -> tuple[Any, int, int] | None:
     """What is made of all but so many elements at both ends, as few as may be; None where that is not known of any."""
+    made = functools.cache(made)
     most = [n for n in MARGINS if 2 * n < size]
     first = next((k for k, n in enumerate(most) if made(n, n) is not None), None)
     if first is None:
