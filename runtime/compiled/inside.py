@@ -26,7 +26,8 @@ if TYPE_CHECKING:  # what looks into functions is loaded when somebody looks
     from ..inspect.profile import Profile
     from ..inspect.text import Text
     from ..symbolic import results
-    from ..symbolic.readout import differentiated, latex, matrixwise, writing
+    from ..symbolic.readout import bindings, called, differentiated, latex, matrixwise, writing
+    from ..symbolic.readout.latex import Latex
     from . import report, sparsity
     from .report import Memory, Report
     from .sparsity import Pattern
@@ -34,6 +35,8 @@ else:
     costs, diagnosis = later(__package__, "..inspect.costs"), later(__package__, "..inspect.diagnosis")
     explored, stages = later(__package__, "..inspect.explored"), later(__package__, "..inspect.stages")
     results = later(__package__, "..symbolic.results")
+    bindings = later(__package__, "..symbolic.readout.bindings")
+    called = later(__package__, "..symbolic.readout.called")
     differentiated = later(__package__, "..symbolic.readout.differentiated")
     latex, writing = later(__package__, "..symbolic.readout.latex"), later(__package__, "..symbolic.readout.writing")
     matrixwise = later(__package__, "..symbolic.readout.matrixwise")
@@ -182,7 +185,7 @@ class Inside:
         return sparsity.Pattern(found.matrix)
 
     @boundary
-    def sympy(self, *args: Any, matrices: bool = False, **kwargs: Any) -> Any:
+    def sympy(self, *args: Any, matrices: bool = False, intermediates: bool | None = None, **kwargs: Any) -> Any:
         """What a call returns, as SymPy expressions; example arguments are needed where one is more than a float.
 
         An array of up to 64 elements is a Matrix or an Array of expressions, a larger one an ArrayComprehension over
@@ -191,10 +194,17 @@ class Inside:
         any size are read as a whole: arguments are MatrixSymbols, vectors columns, and products, sums, inverses,
         solutions, determinants and functions of elements are what SymPy has for them.
 
+        What shares much is long when it is written out, as a gradient is. It has names for its parts then, those of
+        the function's source where there are such: `bindings` and `body`, and `doit()` writes them out. With
+        `intermediates` short results have names as well; with False nothing has.
+
         >>> jit(lambda x: np.sum(x * x)).sympy(np.ones(2))
         x[0]**2 + x[1]**2
         >>> grad(lambda x, A: x @ A @ x).sympy(np.ones(9), np.ones((9, 9)), matrices=True)
         A*x + A.T*x
+        >>> print(jit(lambda x, y: np.sin(x * y) + np.cos(x * y)).sympy(intermediates=True))
+        sin(t_0) + cos(t_0), where
+            t_0 = x*y
         """
         if not args and not kwargs:
             args = (1.0,) * int(self._positional[0])
@@ -203,7 +213,16 @@ class Inside:
             whole = matrixwise.to_matrices(graph, self._symbols())
             return assemble(results.with_complex(result), lambda leaf: whole[leaf.index])
         result, made = self._expressions(args, kwargs)
+        if intermediates is not False:
+            made = bindings.named(made, lambda: self._called(args, kwargs), bool(intermediates))
         return assemble(results.with_complex(result), lambda leaf: made[leaf.index])
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[Any, str]:
+        """What the function, or that which it is the derivative of, calls its values."""
+        if isinstance(self.__wrapped__, Inside):
+            return self.__wrapped__._called(args, kwargs)
+        traced = self._trace(self.flatten(args, kwargs)[0])
+        return called.names_of(traced.graph, self._symbols(), traced.extras)
 
     def _expressions(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
         """What a call returns, and the expressions that are its leaves."""
@@ -257,11 +276,14 @@ class Inside:
         return [*(values if self.plan.with_value else []), *differentiated.slopes(values, given)]
 
     @boundary
-    def latex(self, *args: Any, intermediates: bool = True, matrices: bool = False, **kwargs: Any) -> str:
-        """What a call returns, as an aligned block of LaTeX; see `sympy`. Parts used more than once get a line each."""
+    def latex(self, *args: Any, intermediates: bool = True, matrices: bool = False, **kwargs: Any) -> Latex:
+        """What a call returns, as an aligned block of LaTeX, which notebooks show; see `sympy`.
+
+        Parts that are used more than once get a line each, unless `intermediates` is False.
+        """
         names = self.argument_names(int(self._positional[0]) or len(args))
-        made = self.sympy(*args, matrices=matrices, **kwargs)
-        return latex.to_latex(self.__name__, names, made, intermediates and not matrices)
+        made = self.sympy(*args, matrices=matrices, intermediates=intermediates, **kwargs)
+        return latex.to_latex(self.__name__, names, made)
 
     def _symbols(self) -> Any:
         inner = self.__wrapped__

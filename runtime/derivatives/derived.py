@@ -154,6 +154,9 @@ class Derived(Function):
         params = enumerate(traced.graph.params[first : first + len(wrt)], first)
         return differentiated.along(values[0], given, [writing.parameter_of(p, k, ()) for k, p in params])
 
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[Any, str]:
+        return self.value._called(args[: len(args) - self.trailing], kwargs)
+
     def __set_name__(self, owner: type, name: str) -> None:
         super().__set_name__(owner, name)
         self.value.bound = self.bound

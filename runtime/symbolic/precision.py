@@ -79,7 +79,7 @@ def precision(function: Any, *args: float) -> Precision:
         if np.ndim(a) or not isinstance(a, (int, float, np.generic, np.ndarray)):
             raise TypeError(f"precision: argument {k} is a {type(a).__name__}, expected a float: call it for each")
     given = [float(a) for a in args]
-    e = compiled.sympy(*given)
+    e = compiled.sympy(*given, intermediates=False)
     symbols = symbols_of(compiled, len(given))
     if not hasattr(e, "free_symbols") or not hasattr(e, "diff") or hasattr(e, "shape"):
         raise TypeError(f"precision: the function returns {type(e).__name__}, expected one float")

@@ -18,6 +18,7 @@ from ...compiler.frontend.complexes import Parts
 from ...compiler.frontend.results import items_of
 from .formulas.arguments import ArrayElement, told
 from .readout.elements import NoExpression
+from .shared.lets import joined, kinds, written_out
 from .shared.library import sympy_module
 
 
@@ -32,6 +33,7 @@ def results_of(expr: Any) -> tuple[list[Any], list[str], Callable[[list[Any]], A
 def _structure(expr: Any, leaves: list[Any], paths: list[str], path: str) -> Callable[[Iterator[Any]], Any]:
     sympy = sympy_module()
 
+    expr = written_out(expr) if isinstance(expr, sympy.Basic) else expr
     if isinstance(expr, (list, tuple, sympy.Tuple)):
         kind = list if isinstance(expr, list) else tuple
         parts = [_structure(e, leaves, paths, f"{path}[{k}]") for k, e in enumerate(expr)]
@@ -121,9 +123,9 @@ def with_complex(result: Any) -> Any:
 
 def _joined(real: Any, imag: Any) -> Any:
     sympy = sympy_module()
-    if not isinstance(real, (sympy.Expr, sympy.MatrixBase, sympy.NDimArray)):
+    if not all(isinstance(e, (sympy.Expr, sympy.MatrixBase, sympy.NDimArray, *kinds())) for e in (real, imag)):
         raise NoExpression("sympy() cannot read large complex arrays: read np.real and np.imag of them")
-    return real + sympy.I * imag
+    return joined(lambda re, im: re + sympy.I * im, real, imag)
 
 
 __all__ = ["results_of", "stacked", "with_complex"]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..shared.library import codegen_module, sympy_module
+from .differences import difference
 
 
 def stabilized(e: Any) -> tuple[Any, list[tuple[Any, Any]]]:
@@ -45,8 +46,9 @@ def _rewritten(e: Any, rewrites: list[tuple[Any, Any]]) -> Any:
 def _rules() -> dict[str, tuple[Callable[[Any], Any], ...]]:
     return {
         "log": (_log_sum_exp, _log1p, _log_cosh, _log_gamma),
-        "Add": (_expm1, _one_minus_cos, _complement, _difference_of_roots, _difference_of_squares),
+        "Add": (_expm1, _powm1, _one_minus_cos, _complement, _difference_of_roots, _difference_of_squares, difference),
         "Pow": (_hypot, _sigmoid),
+        "acos": (_acos,),
         "Mul": (_sinc, _softmax),
     }
 
@@ -88,14 +90,16 @@ def _log1p(e: Any) -> Any:
 
 
 def _log_cosh(e: Any) -> Any:
-    """log(exp(x) + exp(-x)) - log 2."""
+    """log(1 + 2 sinh(x/2)^2), and where that may overflow |x| + log(1 + exp(-2 |x|)) - log 2."""
     sympy = sympy_module()
 
     (inner,) = e.args
     if not isinstance(inner, sympy.cosh):
         return None
     x = inner.args[0]
-    return codegen_module().numpy_nodes.logaddexp(x, -x) - sympy.log(2)
+    log1p, size = codegen_module().cfunctions.log1p, sympy.Abs(x)
+    near = log1p(2 * sympy.sinh(x / 2) ** 2)
+    return sympy.Piecewise((near, size < 1), (size + log1p(sympy.exp(-2 * size)) - sympy.log(2), True))
 
 
 def _log_gamma(e: Any) -> Any:
@@ -129,6 +133,19 @@ def _expm1(e: Any) -> Any:
     return None if found is None else found[0] * codegen_module().cfunctions.expm1(found[1]) + found[2]
 
 
+def _powm1(e: Any) -> Any:
+    """b^x - 1 = expm1(x log b), for b > 0."""
+    sympy = sympy_module()
+
+    found = _pair(e, sympy.Pow)
+    if found is None or not found[1].is_positive:
+        return None
+    power = next(a for a in (rest for _, rest in _terms(e)) if a.is_Pow and a.base == found[1])
+    if power.exp.is_number:
+        return None
+    return found[0] * codegen_module().cfunctions.expm1(power.exp * sympy.log(found[1])) + found[2]
+
+
 def _one_minus_cos(e: Any) -> Any:
     """1 - cos x = 2 sin(x/2)^2, and cosh x - 1 = 2 sinh(x/2)^2."""
     sympy = sympy_module()
@@ -141,36 +158,51 @@ def _one_minus_cos(e: Any) -> Any:
 
 
 def _complement(e: Any) -> Any:
-    """1 - erf x = erfc x, and the other way round; 1 - tanh(x)^2 = 1/cosh(x)^2."""
+    """1 - erf x = erfc x, and the other way round; 1 - tanh x = 2 / (1 + exp(2 x)); 1 - tanh(x)^2, 1 - cos(x)^2."""
     sympy = sympy_module()
 
     for kind, other in ((sympy.erf, sympy.erfc), (sympy.erfc, sympy.erf)):
         found = _pair(e, kind)
         if found is not None:
             return -found[0] * other(found[1]) + found[2]
+    found = _pair(e, sympy.tanh)
+    if found is not None:
+        return -2 * found[0] * _sigmoid_of(2 * found[1]) + found[2]
+    terms = _terms(e)
+    both = [(c, t.args[0]) for c, t in terms if isinstance(t, sympy.tanh) and (c, 1) in terms]
+    if both:
+        ((c, x), *_) = both
+        return 2 * c * _sigmoid_of(-2 * x) + e - c * sympy.tanh(x) - c
     found = _pair(e, sympy.Pow)
-    if found is not None and isinstance(found[1], sympy.tanh):
-        power = next(a for a in sympy.Add.make_args(e) if a.has(sympy.tanh)).as_coeff_Mul()[1]
-        if power.exp == 2:
-            return -found[0] / sympy.cosh(found[1].args[0]) ** 2 + found[2]
+    squares = {sympy.tanh: lambda x: sympy.cosh(x) ** -2, sympy.cos: lambda x: sympy.sin(x) ** 2,
+               sympy.sin: lambda x: sympy.cos(x) ** 2}  # fmt: skip
+    square = squares.get(type(found[1])) if found is not None else None
+    if found is not None and square is not None and any(rest == found[1] ** 2 for _, rest in _terms(e)):
+        return -found[0] * square(found[1].args[0]) + found[2]
     return None
 
 
+def _sigmoid_of(x: Any) -> Any:
+    """1 / (1 + exp(x))"""
+    return sympy_module().exp(-codegen_module().numpy_nodes.logaddexp(0, x))
+
+
 def _difference_of_roots(e: Any) -> Any:
-    """sqrt(u) - v = (u - v^2) / (sqrt(u) + v), where u - v^2 is simpler than u; for v > 0."""
+    """sqrt(u) - v = (u - v^2) / (sqrt(u) + v), where u - v^2 is simpler than u; where v > 0."""
     sympy = sympy_module()
 
     if len(e.args) != 2:
         return None
     (c, root), (d, other) = sorted(_terms(e), key=lambda t: _radicand(t[1]) is None)
     base = _radicand(root)
-    if base is None or not (c.is_positive and d.is_negative):
+    if base is None:
         return None
     v = -d * other / c
     rest = sympy.expand(base - v**2)
-    if v.is_nonnegative is not True or rest.count_ops() >= base.count_ops():
+    if v.is_nonpositive or rest.count_ops() >= base.count_ops() or _radicand(-v) is not None:
         return None
-    return c * rest / (root + v)
+    made = c * rest / (root + v)
+    return made if v.is_nonnegative or _radicand(v) is not None else sympy.Piecewise((made, v > 0), (e, True))
 
 
 def _radicand(e: Any) -> Any:
@@ -193,6 +225,14 @@ def _difference_of_squares(e: Any) -> Any:
 
 
 # ---- powers and quotients
+
+
+def _acos(e: Any) -> Any:
+    """acos(1 - x) = 2 asin(sqrt(x / 2))"""
+    sympy = sympy_module()
+
+    (inner,) = e.args
+    return 2 * sympy.asin(sympy.sqrt((1 - inner) / 2)) if inner.is_Add and 1 in inner.args else None
 
 
 def _hypot(e: Any) -> Any:

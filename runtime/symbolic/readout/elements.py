@@ -21,6 +21,7 @@ from ....compiler.ops import elementwise as E
 from ....compiler.ops.algebras import COMPARISONS, Symbols
 from ..shared.library import sympy_module
 from ..shared.parts import found
+from ..shared.work import an_element
 from .cases import assumed, compared, either, is_condition
 
 EXPLICIT = 64
@@ -74,7 +75,9 @@ class SymbolicArray:
                 self.made[key] = chosen
                 return chosen
             whole = all(isinstance(i, int) for i in key)
-            self.made[key] = self.value(*key) if whole or self.base or not self.explicit else self._at(key)
+            made = self.value(*key) if whole or self.base or not self.explicit else self._at(key)
+            an_element()
+            self.made[key] = made
         return self.made[key]
 
     def _at(self, key: tuple[Any, ...]) -> Any:

@@ -25,6 +25,7 @@ from ....compiler.passes.pipeline import tidied
 from ..shared.known import known_array
 from ..shared.library import sympy_module
 from ..shared.parts import summed
+from ..shared.work import bounded_work
 from .elements import (
     BY_FORMULA,
     EXPLICIT,
@@ -55,24 +56,31 @@ def to_sympy(graph: Graph, symbols: Sequence[Any] = (), extras: Sequence[Any] = 
     A number is an expression, an array of up to 64 elements a Matrix where it has two axes and an Array where it has
     others, and a larger one an ArrayComprehension over its indices.
     """
-    try:
-        return _written(graph, symbols, extras)
-    except NoExpression:  # of loops that carry arrays: then of these as they are, where each round makes a part of one
-        if not any(op.regions for op in graph.body):
-            raise
-        return _written(tidied(graph), symbols, extras)
+    with bounded_work(NoExpression):
+        try:
+            return _written(graph, symbols, extras)
+        except NoExpression:  # of loops that carry arrays: then of these as they are, where a round makes a part of one
+            if not any(op.regions for op in graph.body):
+                raise
+            return _written(tidied(graph), symbols, extras)
 
 
 def _written(graph: Graph, symbols: Sequence[Any], extras: Sequence[Any]) -> list[Any]:
+    reader, graph, given = opened(graph, symbols, extras)
+    try:
+        return [result_of(x) for x in reader.run(graph, given)]
+    except RecursionError:
+        raise NoExpression("sympy() of arrays that are made of one another too often") from None
+
+
+def opened(graph: Graph, symbols: Sequence[Any], extras: Sequence[Any]) -> tuple[GraphReader, Graph, list[Any]]:
+    """What reads a graph, the graph as it is read, and what its parameters are called."""
     m = Formulas()
     graph = expand(graph, late=True, keep=lambda prim: prim in RULES or _is_known(prim, m))
     own = len(graph.params) - len(extras)
     given = [parameter_of(p, k, symbols) for k, p in enumerate(graph.params[:own])]
     given += [_data(p, own + k, x) for k, (p, x) in enumerate(zip(graph.params[own:], extras, strict=True))]
-    try:
-        return [result_of(x) for x in GraphReader(m).run(graph, given)]
-    except RecursionError:
-        raise NoExpression("sympy() of arrays that are made of one another too often") from None
+    return GraphReader(m), graph, given
 
 
 def _is_known(prim: Any, m: Formulas) -> bool:
@@ -338,4 +346,4 @@ def _moved(index: Sequence[Any], source: Sequence[int], into: Sequence[int]) -> 
     return made[::-1]
 
 
-__all__ = ["GraphReader", "NoExpression", "parameter_of", "result_of", "to_sympy"]
+__all__ = ["GraphReader", "NoExpression", "opened", "parameter_of", "result_of", "to_sympy"]
