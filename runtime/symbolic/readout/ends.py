@@ -30,11 +30,11 @@ def inside(made: Callable[[int, int], Any], size: int) -> tuple[Any, int, int] |
     """What is made of all but so many elements at both ends, as few as may be; None where that is not known of any."""
     made = functools.cache(made)
     most = [n for n in MARGINS if 2 * n < size]
-    first, whole = next(((k, e) for k, n in enumerate(most) if (e := made(n, n)) is not None), (0, None))
-    if first == 0:
-        return None if whole is None else (whole, 0, 0)
+    first = next((k for k, n in enumerate(most) if made(n, n) is not None), None)
+    if first is None:
+        return None
     ends = [most[first]] * 2
-    for side in range(2):
+    for side in range(2) if first else ():
         low = 0
         while low < ends[side]:
             middle = (low + ends[side]) // 2
