@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+from .factors import Common, Factors, by_common_factors
+
 #: the largest integer power that is multiplied out
 MULTIPLIED = 64
 
@@ -20,6 +22,8 @@ class UnknownFunction(TypeError):
 
 class Plan(NamedTuple):
     """How to read an expression: its parts, and the term that their terms make; `key` tells plans apart.
+
+    A part is an expression, or a plan where there is no expression for it.
 
     Without `join` the key has the one argument that the expression is. `again` says that the plan is for any terms of
     the arguments, not only for those that it was made with.
@@ -78,7 +82,7 @@ def reading_of(
         if id(e) in found:
             continue
         if plan is None:
-            plan = _plan(e, env, number, more)
+            plan = e if isinstance(e, Plan) else _plan(e, env, number, more)
             alive.append(e)
             stack.append((e, plan))
             stack.extend([(p, None) for p in reversed(plan.parts) if id(p) not in found])
@@ -103,9 +107,9 @@ def _plan(e: Any, env: Mapping[Any, Any], number: Callable[[Any], Any], more: Mo
     if e.is_Atom:
         return _atom(e, number, env)
     if e.is_Add:
-        return _sum(e)
+        return _sum(e, env)
     if e.is_Mul:
-        return _product(e)
+        return _product_of(e.args)
     if e.is_Pow:
         return _power(e)
     name = e.func.__name__
@@ -150,21 +154,48 @@ def _assumed(s: Any) -> str:
     return ", ".join([f"{name}={value}" for name, value in given.items()]) or "none"
 
 
-def _sum(e: Any) -> Plan:
-    """Terms with a negative coefficient are subtracted; sums are made pairwise, which keeps errors small."""
-    parts, minus = [], []
-    for p in e.args:
-        negative = p.is_Mul and p.args[0].is_Rational and p.args[0].is_negative
-        minus.append(bool(negative))
-        parts.append(_negated(p) if negative else p)
-    return Plan(("Add", tuple(minus)), parts, lambda m, *terms: pairwise(terms, minus), True)
+def _sum(e: Any, env: Mapping[Any, Any]) -> Plan:
+    """Terms without what several of them have in common, which is multiplied once."""
+    minus, terms = [], []
+    for term in e.args:
+        first, *rest = term.args if term.is_Mul else (term,)
+        scaled = bool(first.is_Rational and rest)
+        minus.append(scaled and bool(first.is_negative))
+        factors = (*rest, abs(first)) if scaled and abs(first) != 1 else (*rest,) if scaled else (first, *rest)
+        terms.append(factors)
+    return _sum_of(terms, minus, lambda factor: factor.is_Atom or factor in env, e.args)
 
 
-def _negated(product: Any) -> Any:
-    first, *rest = product.args
-    if first == -1:
-        return rest[0] if len(rest) == 1 else product.func(*rest, evaluate=False)
-    return product.func(-first, *rest, evaluate=False)
+def _sum_of(
+    terms: Sequence[Factors], minus: Sequence[bool], is_plain: Callable[[Any], bool], whole: Sequence[Any] = ()
+) -> Plan:
+    """A sum of products, of which some are subtracted; `whole` are these as they stand, signs included.
+
+    Sums are made pairwise, which keeps errors small.
+    """
+    parts, signs = [], []
+    for node in by_common_factors(terms, is_plain):
+        if isinstance(node, Common):
+            inside = [minus[k] for k in node.numbers]
+            every = all(inside)
+            inner = _sum_of(node.left, [sign and not every for sign in inside], is_plain)
+            # behind the symbols, whose products occur again, and before what is made of them
+            first, last = ([f for f in node.factors if is_plain(f) is plain] for plain in (True, False))
+            parts.append(_product_of([*first, inner, *last]))
+            signs.append(every)
+        else:
+            parts.append(_one(terms[node], None if minus[node] or not whole else whole[node]))
+            signs.append(minus[node])
+    if len(parts) == 1 and not signs[0]:
+        return parts[0]
+    return Plan(("Add", tuple(signs)), parts, lambda m, *terms: pairwise(terms, signs), True)
+
+
+def _one(factors: Factors, whole: Any) -> Any:
+    """A product, which may be an expression as it stands."""
+    if len(factors) == 1:
+        return factors[0]
+    return _product_of(factors) if whole is None else whole
 
 
 def pairwise(terms: Sequence[Any], minus: Sequence[bool]) -> Any:
@@ -184,11 +215,15 @@ def _plus(a: tuple[Any, bool], b: tuple[Any, bool]) -> tuple[Any, bool]:
     return (y - x if x_minus else x - y), False
 
 
-def _product(e: Any) -> Plan:
+def _product_of(factors: Sequence[Any]) -> Plan:
     """p * factors / (q * divisors), for a coefficient p/q; powers below zero divide."""
     p = q = 1
     parts, divides = [], []
-    for f in e.args:
+    for f in factors:
+        if isinstance(f, Plan):
+            divides.append(False)
+            parts.append(f)
+            continue
         if f.is_Rational and abs(f.p) < 2**53 and f.q < 2**53:
             p, q = p * f.p, q * f.q
             continue

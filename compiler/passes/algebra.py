@@ -177,6 +177,23 @@ def _twice(b, op, args, made):
     return spread(b, x, shape=op.attrs["shape"], axes=axes)
 
 
+def _of_packed(b, op, args, made):
+    """Single numbers that are put together and transposed are put together in another order."""
+    shaped = made.get(args[0])
+    packed = made.get(shaped.args[0]) if shaped is not None and shaped.prim is S.reshape else None
+    if packed is None or packed.prim is not S.concatenate or len(packed.args) > PACKED:
+        return None
+    if any(part.type.shape != (1,) for part in packed.args):
+        return None
+    order = np.arange(len(packed.args)).reshape(args[0].type.shape).transpose(op.attrs["axes"])
+    parts = [packed.args[k] for k in order.ravel()]
+    return S.reshape(b, S.concatenate(b, *parts, axis=0), shape=op.results[0].type.shape)
+
+
+PACKED = 1024
+"""Numbers up to which they are put together twice where both orders are read."""
+
+
 def _contract_of_transpose(b, op, args, made):
     """A contraction names its axes, so it reads a transposed operand where it lies, if free axes keep their order."""
     left, right, batch = C.split(op.attrs)
@@ -243,7 +260,7 @@ def _no_axes(b, op, args, made):
 
 
 MOVES: dict[Primitive, tuple[Callable[..., Value | None], ...]] = {
-    S.transpose: (_same_type, _of_constant, _twice),
+    S.transpose: (_same_type, _of_constant, _twice, _of_packed),
     S.reshape: (_same_type, _of_constant, _twice),
     spread: (_same_type, _of_constant, _twice),
     S.slice_: (_same_type, _of_constant, of_part),

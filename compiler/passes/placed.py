@@ -31,7 +31,13 @@ def _has_many(graph: Graph) -> bool:
 
 
 def _is_many(op: Op) -> bool:
-    return op.prim is concatenate and len(op.args) >= MANY
+    """Single numbers aside, which an array is filled with one after the other as it is."""
+    return op.prim is concatenate and len(op.args) >= MANY and not all(_is_one(part) for part in op.args)
+
+
+def _is_one(part: Value) -> bool:
+    size = part.type.size
+    return type(size) is int and size == 1
 
 
 def _visit(b: Builder, op: Op, args: tuple[Value, ...]) -> Any:

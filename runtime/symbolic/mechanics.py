@@ -161,12 +161,12 @@ def _by_slopes(both: Both, unknowns: int, states: int) -> tuple[Any, Any, Any]:
     values, slopes = both
     mass = np.stack(values[: unknowns**2]).reshape(unknowns, unknowns)
     found = np.linalg.solve(mass, np.stack(values[unknowns**2 :])[:, None])[:, 0]
-    rows = []
+    moves, rows = [found[n] for n in range(unknowns)], []
     for k, row in enumerate(slopes[unknowns**2 :]):
         made = dict(row)
         for n, entry in enumerate(slopes[k * unknowns : (k + 1) * unknowns]):
             for state, slope in entry.items():
-                part = slope * found[n]
+                part = slope * moves[n]
                 made[state] = made[state] - part if state in made else -part
         rows += [made.get(state, 0.0) for state in range(states)]
     return mass, found, np.stack(rows).reshape(unknowns, states)
@@ -192,23 +192,29 @@ def _checked(made: Equations) -> Equations:
 
 def _known(made: Equations, parameters: Any, inputs: Any) -> tuple[list[Any], list[Any]]:
     """The parameters and inputs: those given, or those that occur."""
-    from sympy.physics.mechanics import find_dynamicsymbols
-
-    parts = (made.mass, made.forcing, made.rates)
-    if parameters is None:
-        parameters = sorted(symbols_in([e for part in parts for e in part]) - {_time()}, key=str)
-    if inputs is None:
-        moving = set().union(*[find_dynamicsymbols(part) for part in parts])
-        inputs = sorted(moving - {*made.q, *made.u}, key=str)
+    if parameters is None or inputs is None:
+        symbols, moving = occurring([*made.mass, *made.forcing, *made.rates], _time())
+        if parameters is None:
+            parameters = sorted(symbols - {_time()}, key=str)
+        if inputs is None:
+            inputs = sorted(moving - {*made.q, *made.u}, key=str)
     return list(parameters), list(inputs)
 
 
-def symbols_in(expressions: Sequence[Any]) -> set[Any]:
-    """Their free symbols. SymPy's own property goes through a subexpression as often as it occurs, which grows faster
-    than what there is to go through; those of nodes that bind symbols are still told by it."""
-    plain = sympy_module().Basic.free_symbols
+def occurring(expressions: Sequence[Any], t: Any) -> tuple[set[Any], set[Any]]:
+    """Their free symbols, and their functions of t and derivatives of these.
+
+    SymPy's own property goes through a subexpression as often as it occurs, which grows faster than what there is to
+    go through; what is in nodes that bind symbols is still told by SymPy.
+    """
+    from sympy.core.function import AppliedUndef
+    from sympy.physics.mechanics import find_dynamicsymbols
+
+    sympy = sympy_module()
+    plain = sympy.Basic.free_symbols
     ways: dict[type, Any] = {}  # by the classes: asked themselves, functions have what FunctionClass tells of them
     found: set[Any] = set()
+    moving: set[Any] = set()
     seen: set[Any] = set()
     below = list(expressions)
     while below:
@@ -219,11 +225,14 @@ def symbols_in(expressions: Sequence[Any]) -> set[Any]:
         kind = type(e)
         if kind not in ways:
             ways[kind] = next(vars(each)["free_symbols"] for each in kind.__mro__ if "free_symbols" in vars(each))
+        if isinstance(e, (AppliedUndef, sympy.Derivative)) and e.free_symbols == {t}:
+            moving.add(e)
         if ways[kind] is plain:
             below += e.args
         else:
             found |= e.free_symbols
-    return found
+            moving |= find_dynamicsymbols(e) if e.args else set()
+    return found, moving
 
 
 __all__ = ["Motion", "equations_of_motion"]

@@ -42,7 +42,8 @@ def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Ne
     while todo:
         box = todo.pop(0)
         inner = _largest(nest, box)
-        if cuts < MOST and volume(hi - lo for lo, hi in box) >= LARGE and inner != box:
+        large = volume(hi - lo for lo, hi in box) >= LARGE or _is_joined(nest, box, inner)
+        if cuts < MOST and large and inner != box:
             cuts += 1
             todo += [inner, *_around(box, inner)]
         else:
@@ -52,6 +53,14 @@ def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Ne
     bare = replace(nest, vector=None, width=1, unroll=1)
     pieces = [made for box in boxes for made in schedule(_within(bare, box))]
     return [piece if _volume(piece) >= LARGE else replace(piece, unroll=1) for piece in pieces]
+
+
+def _is_joined(nest: Nest, box: Box, inner: Box) -> bool:
+    """Whether a box is cut in two along its outermost axis: two matrices, one below the other, are two copies."""
+    if len(box) < 2 or box[1:] != inner[1:] or nest.vector is nest.axes[0]:
+        return False
+    (lo, hi), (first, last) = box[0], inner[0]
+    return lo == first or last == hi
 
 
 def _pieces_of_rows(rows: Rows) -> Iterator[Rows]:

@@ -52,6 +52,10 @@ FEW = 4
 HELD = 16
 """Numbers of an array up to which small array work may hold them in registers."""
 
+JOINED = 40
+"""Numbers up to which an array of them waits with the array work that some are made of: an element is looked for among
+all of them, which is measured where `passes/placed` has its own bound."""
+
 
 @dataclass(eq=False)
 class Step:
@@ -238,7 +242,8 @@ class _Order:
         late = not self.later.isdisjoint(op.args)
         if self.small and kind in ("element", "put") and self.constant.issuperset(op.args[2:]):
             kind = "array"
-        if kind == "fill" and (self._in_registers(op) or late or not self.made.isdisjoint(op.args)):
+        waits = late or not self.made.isdisjoint(op.args)
+        if kind == "fill" and (self._in_registers(op) or (waits and len(op.args) <= JOINED)):
             kind = "array"
         if op.prim is const:
             self.constant.update(op.results)
@@ -250,7 +255,7 @@ class _Order:
         writes = kind in ("region", "tape", "element", "put")
         if self._both_fail(op) or (writes and not self.read.isdisjoint(arrays)):
             self.flush()
-        elif kind == "number" and (late or not self.made.isdisjoint(op.args)):
+        elif kind == "number" and waits:
             if self.small and op.effect is Effect.PURE and not late:
                 self._wait(op, arrays)
                 return
@@ -258,7 +263,7 @@ class _Order:
             self.later.update(op.results)
             self.read.update(arrays)
             return
-        elif late or not self.made.isdisjoint(op.args):
+        elif waits:
             self.flush()
         self.steps.append(Step(kind, [op]))
 

@@ -141,6 +141,7 @@ FORMULAS.update(
         "solve": _solve,
         "triangular": _triangular,
         "inverse": lambda m, z: _left(m, m.real.inverse(_embedded(m, z))),
+        "singular": lambda m, z: m.real.singular(_embedded(m, z)),
         "matrix_exp": lambda m, z: _left(m, m.real.matrix_exp(_embedded(m, z))),
         "pinv": _pinv,
         "slogdet": _of(C.slogdet, True, False),

@@ -98,8 +98,11 @@ def diagonal(m: Any, x: Any) -> Any:
     """The elements on the diagonal; of a square matrix, or of one that has more rows or columns."""
     *lead, rows, columns = shape_of(x)
     n = min(rows, columns)
-    x = corner(m, x, n, n)
-    return m(sum_(m.b, where(m, x, on_diagonal).value, axes=(len(lead) + 1,)))
+    if not isinstance(columns, int):  # a named size, by which nothing is stepped
+        return m(sum_(m.b, where(m, corner(m, x, n, n), on_diagonal).value, axes=(len(lead) + 1,)))
+    flat = reshape(m.b, x.value, shape=(*lead, rows * columns))
+    start, step = (0,) * (len(lead) + 1), (*[1] * len(lead), columns + 1)
+    return m(slice_(m.b, flat, start=start, step=step, shape=(*lead, n)))
 
 
 def real_diagonal(m: Any, x: Any) -> Any:

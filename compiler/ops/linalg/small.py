@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import reduce
 from typing import Any
 
 from ...ir.types import Type
@@ -128,6 +129,10 @@ class LU:
     def existing(self, x: Rows) -> Rows:
         """NaN in all places where a pivot is zero."""
         return _unless(self.m, [self.m.eq(p, 0.0) for p in self.pivots], x)
+
+    def is_singular(self) -> Any:
+        """Whether a pivot is zero."""
+        return reduce(self.m.or_, [self.m.eq(p, 0.0) for p in self.pivots])
 
     def sign(self) -> Any:
         """1, or -1 where the number of swaps is odd."""

@@ -189,6 +189,28 @@ def substituted(m: Any, a: Any, b: Any, upper: bool = False, turned: bool = Fals
     return m(m.b.emit(triangular, a.value, b.value, upper=int(upper), turned=int(turned))[0])
 
 
+def _are_zero(m: Any, pivots: Any) -> Any:
+    """Whether one of the elements in the last axis is zero."""
+    one, zero = (m.number(v, pivots.value.type) for v in (1.0, 0.0))
+    return m.gt(_summed(m, m.select(m.eq(pivots, 0.0), one, zero)), 0.0)
+
+
+def _singular_written(m: Any, a: Any) -> Any:
+    if small.is_small(a.value.type):
+        return small.LU(m, small.elements(m, a)).is_singular()
+    if not lapack.is_called(a.value.type):
+        return None
+    low, _ = _cholesky_factor(m, a)
+    return _are_zero(m, M.diagonal(m, _factors(m, a)[0] if low is None else m(low)))
+
+
+singular = Library(
+    "singular", lambda a: scalar(a).with_dtype("bool"), lambda a: lapack.lu(a)[2] != 0, samples=squares,
+    written=_singular_written,
+)  # fmt: skip
+"""Whether a pivot is exactly zero, for which LAPACK refuses to solve: by the factors that a solution is made of."""
+
+
 # ---- determinants
 
 
@@ -278,5 +300,5 @@ slogdet = Library(
     samples=squares, written=_slogdet_written,
 )  # fmt: skip
 
-__all__ = ["cofactor", "det", "inverse", "pinv", "scalar", "slogdet", "solve", "solved", "squares",
+__all__ = ["cofactor", "det", "inverse", "pinv", "scalar", "singular", "slogdet", "solve", "solved", "squares",
            "substituted", "triangular"]

@@ -90,14 +90,10 @@ def is_finite(x: Array) -> Array:
     return FUNCTIONS[np.all](elementwise(np.isfinite, x))
 
 
-def _is_regular(made: Array, *given: Array) -> None:
-    """Results of nothing but NaNs, for numbers that are finite, are those of a singular matrix."""
-    if made.size == 0:
-        return
-    missing = elementwise(np.isnan, made[(..., 0, 0)])
-    for x in given:
-        missing = elementwise(np.logical_and, missing, is_finite(x))
-    holds(elementwise(np.logical_not, missing), "Singular matrix")
+def _is_regular(x: Array, made: Array) -> None:
+    """Raise LinAlgError where a pivot is zero, as NumPy does if there is anything to solve for."""
+    if made.size:
+        holds(elementwise(np.logical_not, emitted(solutions.singular, x)[0]), "Singular matrix")
 
 
 def turned(x: Array) -> Array:
@@ -150,7 +146,7 @@ def solved(a: Array, b: Array) -> Array:
     """The solution of a x = b; LinAlgError if there is none."""
     a, b = alike(a, b)
     (made,) = emitted(solutions.solve, a, b, turned=0)
-    _is_regular(made, a, b)
+    _is_regular(a, made)
     return made
 
 
@@ -158,7 +154,7 @@ def solved(a: Array, b: Array) -> Array:
 def inv(a: Any) -> Array:
     x = matrices("inv", a)
     (made,) = emitted(solutions.inverse, x)
-    _is_regular(made, x)
+    _is_regular(x, made)
     return made
 
 
