@@ -49,6 +49,24 @@ def test_infinite_and_missing_numbers_are_no_error() -> None:
     assert np.isnan(jit(LA.solve)(GOOD, np.array([np.nan, 1.0]))).all()
 
 
+@pytest.mark.parametrize("n", [3, 6])
+def test_what_is_singular_is_asked_of_the_pivots(n: int) -> None:
+    """Results that are not finite are no sign of a singular matrix, and a right side of NaN does not hide one."""
+    tiny = np.triu(np.full((n, n), 1e-200))
+    zero = np.diag([*np.ones(n - 1), 0.0])
+    solve = jit(lambda a, b: LA.solve(a, b))
+    assert np.isnan(solve(tiny, np.full(n, 1e200))[0])
+    for b in (np.ones(n), np.full(n, np.nan)):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            solve(zero, b)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        jit(lambda a: LA.inv(a))(np.stack([np.eye(n), zero, np.eye(n)]))
+    both = jit(lambda a, b: (LA.solve(a, b), LA.solve(a, 2 * b)))
+    both(np.eye(n), np.ones(n))
+    assert both.ir("optimized").count(" = require ") == 1
+    assert solve(np.zeros((0, 0)), np.zeros((0, 2))).shape == (0, 2)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
 def test_matrices_of_any_size_have_the_same_meaning(n: int) -> None:
     """Up to four rows they are written out; zeros on the diagonal have to be swapped away."""

@@ -285,13 +285,16 @@ def algebra(graph: Graph) -> Graph:
         made.update((op.results[0], op) for op in b.body[start:])
         return (out,)
 
+    get = made.get
+
     def visit(b, op, args):
         if op.regions:
             return inside(b, op, args, algebra)
         if len(op.results) != 1:
             return None
-        start, moves = len(b.body), MOVES.get(op.prim, ())
-        arguments = tuple([made[a].prim if a in made else None for a in args])
+        prim, start = op.prim, len(b.body)
+        arguments = tuple([source and source.prim for source in map(get, args)])
+        moves = MOVES.get(prim, ())
         if arguments and arguments.count(const) == len(arguments):
             moves = (_fold, *moves)
         for rule in moves:
@@ -300,12 +303,11 @@ def algebra(graph: Graph) -> Graph:
                 return emitted(b, start, new)
         out = op.results[0]
         if args != op.args:
-            op = Op(op.prim, args, op.attrs, (), op.results, b.where)
+            op = Op(prim, args, op.attrs, (), op.results, b.where)
         b.append(op)
         made[out] = op
-        bound: dict[str, Value] = {}
-        for before, after in _possible(op.prim, arguments):
-            bound.clear()
+        for before, after in _possible(prim, arguments):
+            bound: dict[str, Value] = {}
             if match(made, out, before, bound):
                 return emitted(b, start, build(b, after, bound, out))
         return op.results

@@ -139,7 +139,7 @@ def _equations(system: Any) -> Equations:
         mass, forcing = inner.mass_matrix_full[len(q) :, len(q) :], inner.forcing_full[len(q) :, :]
     rates = inner.kindiffdict() if hasattr(inner, "kindiffdict") else {}
     t = _time()
-    slopes = [x.diff(t) for x in q]
+    slopes = [sympy.Derivative(x, t) for x in q]  # `x.diff(t)` takes a third of a millisecond to make the same
     moving = [rates.get(slope, slope) for slope in slopes]
     return _checked(Equations(mass, forcing, sympy.Matrix(moving), q, u, multipliers))
 

@@ -56,11 +56,11 @@ def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Ne
 
 
 def _is_joined(nest: Nest, box: Box, inner: Box) -> bool:
-    """Whether a box is cut in two along its outermost axis: two matrices, one below the other, are two copies."""
-    if len(box) < 2 or box[1:] != inner[1:] or nest.vector is nest.axes[0]:
+    """Whether a box is cut in two along its outermost axis, and no guard is left: two arrays one after the other."""
+    if not box or box[1:] != inner[1:]:
         return False
-    (lo, hi), (first, last) = box[0], inner[0]
-    return lo == first or last == hi
+    others = list(_around(box, inner))
+    return len(others) == 1 and _largest(nest, others[0]) == others[0]
 
 
 def _pieces_of_rows(rows: Rows) -> Iterator[Rows]:

@@ -14,6 +14,7 @@ from ...ir.graph import Op
 from ...ir.measure import is_open
 from ...loops import Apply, Buffer, Load, Number
 from ...ops.contract import contract
+from ...ops.elementwise import Elementwise
 from ...ops.reduce import max_, min_, sum_
 from ..program import Multiply, Nest, Rows, tops
 from .folds import in_rows
@@ -75,6 +76,9 @@ def are_small(ops: Sequence[Op]) -> bool:
     """Whether what operations make will be written out."""
     total = 0
     for op in ops:
+        if isinstance(op.prim, Elementwise) and not op.results[0].type.shape:
+            total += 1 + LONG * (op.prim.cost > HEAVY // 2)
+            continue
         if op.regions or any(v.type.is_tape for v in (*op.args, *op.results)):
             continue
         volume = max((math.prod(r.type.static_shape()) for r in op.results), default=0)

@@ -26,6 +26,7 @@ from ...loops import (
     element,
 )
 from ...ops.control import Carrying
+from ...ops.elementwise import Elementwise
 from ...ops.index import check_indices
 from ...ops.linalg.lapack import Routine
 from ..nests.fuse import Fusion
@@ -172,6 +173,10 @@ class Body:
         return inner
 
     def _number(self, op: Op) -> None:
+        if isinstance(op.prim, Elementwise):
+            (r,), (form,) = op.results, forms(op, [self.reader(a) for a in op.args])
+            self.env[r] = form.value([Affine()] * r.type.rank)
+            return
         for r, form in zip(op.results, forms(op, [self.reader(a) for a in op.args]), strict=True):
             index = [Affine()] * r.type.rank
             if isinstance(form, Check):

@@ -42,6 +42,7 @@ from ...ops.external import external
 from ...ops.linalg.lapack import Routine
 from ...ops.shape import concatenate
 from ...ops.source import const
+from ...passes.placed import MANY
 from ..nests.fuse import Fusion
 from ..nests.straight import are_small
 from ..origins import made_by
@@ -51,10 +52,6 @@ FEW = 4
 
 HELD = 16
 """Numbers of an array up to which small array work may hold them in registers."""
-
-JOINED = 40
-"""Numbers up to which an array of them waits with the array work that some are made of: an element is looked for among
-all of them, which is measured where `passes/placed` has its own bound."""
 
 
 @dataclass(eq=False)
@@ -71,6 +68,8 @@ class Step:
 
     def args(self) -> list[Value]:
         """What is read that the step has not made itself, as often as it is."""
+        if len(self.ops) == 1:
+            return list(self.ops[0].args)
         made = {r for op in self.ops for r in op.results}
         return [a for op in self.ops for a in op.args if a not in made]
 
@@ -236,6 +235,9 @@ class _Order:
 
     def add(self, op: Op) -> None:
         kind = self.kinds[op]
+        if kind == "number" and op.prim is not const and not self.waiting.ops and not self.late:
+            self.steps.append(Step(kind, [op]))
+            return
         arrays = [self.base.get(a, a) for a in op.args if not is_number(a.type)]
         if kind == "view":
             self.base.update(dict.fromkeys(op.results, arrays[0]))
@@ -243,7 +245,7 @@ class _Order:
         if self.small and kind in ("element", "put") and self.constant.issuperset(op.args[2:]):
             kind = "array"
         waits = late or not self.made.isdisjoint(op.args)
-        if kind == "fill" and (self._in_registers(op) or (waits and len(op.args) <= JOINED)):
+        if kind == "fill" and (self._in_registers(op) or (waits and len(op.args) < MANY)):
             kind = "array"
         if op.prim is const:
             self.constant.update(op.results)

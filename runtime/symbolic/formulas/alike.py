@@ -62,10 +62,7 @@ def groups_of(exprs: Sequence[Any], places: Mapping[Any, int], uses: Uses, sort:
     `places` has a number for each argument.
     """
     shapes, found = Shapes(places), dict[int, list[Member]]()
-    for number, e in enumerate(exprs):
-        if not hasattr(e, "as_coeff_Mul") or e.is_Matrix:
-            continue
-        coefficient, factor = e.as_coeff_Mul()
+    for number, coefficient, factor in _many(exprs):
         shape = shapes.of(factor)
         if shape is not None:
             found.setdefault(shape.key, []).append(Member(number, shape.order, coefficient, factor))
@@ -79,6 +76,16 @@ def groups_of(exprs: Sequence[Any], places: Mapping[Any, int], uses: Uses, sort:
             if group is not None:
                 groups.append(group)
     return groups
+
+
+def _many(exprs: Sequence[Any]) -> list[tuple[int, Any, Any]]:
+    """Number, coefficient and factor of the expressions of whose class and number of parts there are enough."""
+    found: dict[Any, list[tuple[int, Any, Any]]] = {}
+    for number, e in enumerate(exprs):
+        if hasattr(e, "as_coeff_Mul") and not e.is_Matrix:
+            coefficient, factor = e.as_coeff_Mul()
+            found.setdefault((type(factor), len(factor.args)), []).append((number, coefficient, factor))
+    return sorted(each for some in found.values() if len(some) >= FEWEST for each in some)
 
 
 def _runs(members: list[Member]) -> list[list[Member]]:
