@@ -20,8 +20,8 @@ OFTEN = 12
 """Times that an elementary function is spelled out in loops; one that is needed more often becomes a function."""
 
 ONCE = 3
-"""The same for code that each call runs once: a pendulum of four links, with eight sines, builds in a tenth less time and
-takes 1.8 µs where it took 2.0."""
+"""The same for code that each call runs once: a pendulum of four links, with eight sines, builds in a tenth less time
+and takes 1.8 µs where it took 2.0."""
 
 
 class Scalars:
