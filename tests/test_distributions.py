@@ -298,3 +298,16 @@ def test_a_variational_model_learns() -> None:
     precision = 4 + 1 / 4
     assert abs(mean.item() - 5.8 / precision) < 0.1
     assert abs(log_scale.exp().item() - precision**-0.5) < 0.1
+
+
+def test_the_least_draw_of_a_gamma_law_is_no_part_of_its_history() -> None:
+    torch.manual_seed(0)
+    shape = torch.full((400,), 0.004, dtype=torch.float64, requires_grad=True)
+    rate = torch.full((400,), 2.0, dtype=torch.float64, requires_grad=True)
+    drawn = torch.distributions.Gamma(shape, rate).rsample()
+    least = torch.finfo(drawn.dtype).tiny
+    assert drawn.grad_fn.name() == "DivBackward0" and drawn.min().item() == least
+    drawn.sum().backward()
+    at_least = drawn.detach() == least
+    assert at_least.any() and (rate.grad[at_least] == -least / 4).any()  # type: ignore[index]
+    torch.testing.assert_close(rate.grad, -drawn.detach() / 2, rtol=1e-12, atol=1e-300)

@@ -104,7 +104,8 @@ def test_constants_and_cells_without_tensors(bench):
     bench.tape.put(1, None, cell)
     bench.tape.put(2, None, None)
     assert replay(bench.tape) == []
-    assert cell.array.tolist() == [10.0, 17.0] and bench.tape.cell(2) is None
+    assert cell.array.tolist() == [10.0, 17.0]
+    assert bench.tape.cell(2).array is not None  # others may be views of it
     a = late(bench, 1, HISTORY)
     a._cell = Cell(bench.kind, None, bench.serial, 1)  # made before, though the node is late
     bench.tape.put(1, a, a._cell)

@@ -293,3 +293,38 @@ def test_a_state_is_told_once() -> None:
     while at is not None and len(chain) < 10_000:
         chain, at = [*chain, at], at.sibling
     assert len(chain) == len({*map(id, chain)}) and state in chain
+
+
+def test_a_parameter_that_is_back_in_its_memory_shares_it_with_nobody() -> None:
+    """As weights that are exchanged for their averages, for an evaluation."""
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 3)
+    descent, x = torch.optim.SGD(model.parameters(), lr=0.1), torch.ones(2, 4)
+    averages = [p.data.clone() for p in model.parameters()]
+    for _ in range(2):
+        loss = model(x).square().mean()
+        descent.zero_grad()
+        loss.backward()
+        descent.step()
+        own = [p.data for p in model.parameters()]
+        for p, average in zip(model.parameters(), averages, strict=True):
+            p.data = average
+        before = model(x).sum().item()
+        for p, mine in zip(model.parameters(), own, strict=True):
+            p.data = mine
+        del own, mine
+        assert model(x).sum().item() != before
+    descent.step()
+    assert [p._storage for p in model.parameters()] == [None, None]  # type: ignore[attr-defined]
+
+
+def test_a_parameter_that_was_written_to_elsewhere_is_not_as_it_was_saved() -> None:
+    w, other = torch.ones(3, requires_grad=True), torch.zeros(3)
+    y = (w * w).sum()
+    own = w.data
+    w.data = other
+    with torch.no_grad():
+        w.mul_(2)
+    w.data = own
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()

@@ -22,6 +22,7 @@ KEPT: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "a part": lambda y: (y[0],),
     "transposed": lambda y: (y.t(),),
     "two views": lambda y: (y.view(-1), y.reshape(1, 4)),
+    "two parts": lambda y: (y[0], y[:, 1]),
     "with its base": lambda y: (y, y.view(-1)),
 }
 
@@ -58,6 +59,30 @@ def test_what_is_left_behaves_as_if_nothing_had_been_recognised(keep: Callable[[
     for _ in range(5):
         for mine, yours in zip(program(keep), known, strict=True):
             assert mine == pytest.approx(yours) if isinstance(yours, float) else mine == yours
+
+
+def pieces_left() -> list[Any]:
+    """What can be seen of the pieces of a value that is gone, and of writes to them and to it."""
+    w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    first, second = (torch.tensor([[1.0, 0.5], [0.25, 2.0]]) @ w).tanh().chunk(2, -1)
+    (first * second).sum().backward()
+    seen = [w.grad.tolist(), *map(observed, (first, second))]  # type: ignore[union-attr]
+    for write in (lambda: first.mul_(2), lambda: first.data.mul_(2), lambda: second.sum().backward(),
+                  lambda: first._base.mul_(3), lambda: (first * w[:1, :1]).sum().backward()):  # fmt: skip
+        try:
+            write()
+        except RuntimeError as error:
+            seen.append(str(error)[:30])
+        base, slope = first._base, w.grad.tolist()  # type: ignore[union-attr]
+        seen += [first.tolist(), second.tolist(), base.tolist(), base.grad_fn.name(), slope]
+    return seen
+
+
+def test_pieces_of_what_is_gone_behave_as_if_nothing_had_been_recognised() -> None:
+    with unrecognised():
+        known = pieces_left()
+    for _ in range(5):
+        assert pieces_left() == known
 
 
 def in_no_grad(make: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
@@ -170,6 +195,26 @@ def test_a_step_that_keeps_a_view_runs_natively() -> None:
     assert after["replayed"] - before["replayed"] == 6
     assert output._base is not None and tuple(output._base.shape) == (3, 1)
     assert output.grad_fn.name() == "SqueezeBackward1"
+
+
+def test_a_step_that_keeps_the_pieces_of_what_is_gone_runs_natively() -> None:
+    """As the mean and the logarithm of the variance that an encoder gives."""
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 4))
+    x, descent = torch.ones(3, 4), torch.optim.SGD(model.parameters(), lr=0.1)
+    before = dict(torch.explain())
+    for k in range(12):
+        descent.zero_grad()
+        mean, spread = model(x).chunk(2, -1)
+        loss = (mean * spread.exp()).square().mean()
+        loss.backward()
+        descent.step()
+        if k == 5:
+            before = dict(torch.explain())
+    after = dict(torch.explain())
+    assert after["replayed"] - before["replayed"] == 6 and after["cold"] == before["cold"]
+    assert mean._base is spread._base and tuple(mean._base.shape) == (3, 4)
+    assert mean._base[:, 2:].tolist() == spread.tolist() and mean.grad_fn.name() == "SplitBackward0"
+    assert mean._base.grad_fn.name() == "AddmmBackward0"
 
 
 def test_a_saved_part_of_a_parameter_that_is_written_is_an_error() -> None:

@@ -14,7 +14,7 @@ from ..tensor.calls.calls import recorded
 from ..tensor.face.functions import finfo
 from ..tensor.ops.folds.reductions import back, total
 from ..tensor.ops.random.distributions import drawn_gamma
-from ..tensor.trace.fragments.fragments import Operation
+from ..tensor.trace.fragments.fragments import RESULT, Operation
 from ..tensor.value.core import Core, apply, requires
 from ..tensor.value.dtypes import float64
 
@@ -46,6 +46,23 @@ def standard_gamma(concentration: Any) -> Any:
     """Draws from gamma distributions of rate 1; never zero, whose logarithm is infinite."""
     drawn = drawn_gamma(concentration).clamp(min=finfo(concentration.dtype).tiny)
     return _moving(concentration, drawn, GAMMA_OF)
+
+
+def _quotient_moves(m: Any, inputs: Any, results: Any, cts: Any, least: float) -> list[Any]:
+    (z, rate), (ct,) = inputs, cts
+    return [ct / rate, -ct * (z / rate) / rate]
+
+
+OVER_RATE = Operation(
+    "div", "DivBackward0", lambda m, z, rate, least: m.maximum(z / rate, least), "own", edges=True,
+    pull=_quotient_moves, loose=((RESULT, 0),),
+)  # fmt: skip
+
+
+@recorded
+def over_rate(drawn: Any, rate: Any) -> Any:
+    """Draws of rate 1 by a rate of the same shape; none is zero, whose logarithm is infinite, and no gradient tells."""
+    return apply(OVER_RATE, (drawn, rate), (finfo(drawn.dtype).tiny,))
 
 
 FEW = 64

@@ -10,7 +10,7 @@ from ..tensor.face import special_functions as special
 from ..tensor.value.dtypes import Size
 from . import constraints
 from .distribution import Distribution, ExponentialFamily
-from .gamma_draws import dirichlet, standard_gamma
+from .gamma_draws import dirichlet, over_rate, standard_gamma
 from .utils import broadcast_all, only_numbers
 
 
@@ -102,8 +102,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """A draw of rate 1 by the rate."""
         shape = self._extended_shape(sample_shape)
-        drawn = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        return drawn.clamp(min=T.finfo(drawn.dtype).tiny)
+        return over_rate(standard_gamma(self.concentration.expand(shape)), self.rate.expand(shape))
 
     def log_prob(self, value: Any) -> Any:
         """The logarithms of the densities."""

@@ -15,9 +15,11 @@ from ..nn.containers import Sequential
 from ..tensor.ops.random.draws import default_generator
 from ..tensor.reverse.autograd import backward
 from ..tensor.reverse.custom import Function
-from ..tensor.reverse.graph import saved_tensors_hooks
 from ..tensor.reverse.modes import enable_grad, mode, no_grad
+from ..tensor.trace.states import Call, Step, events
+from ..tensor.trace.tape import tapes
 from ..tensor.value.core import Core, requires
+from ..tensor.value.memory import has_history
 
 IMPLICIT = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False is"
@@ -50,7 +52,8 @@ def checkpoint(
     """`function(*args, **kwargs)`, which backward computes again where it needs what was computed within.
 
     use_reentrant      True: as a function with a backward of its own, which sees the gradients of tensors among
-                       `args` alone; False: what is saved for backward is left out and computed again
+                       `args` alone; False: it runs again in each backward that comes to its results, which is what
+                       can be seen of a checkpoint: what is kept and what is computed again the compiler decides
     context_fn         makes two contexts, for the first run and for those on the way back
     early_stop         let a later run save more than the first: what comes after that is not looked at
     preserve_rng_state whether a later run draws the random numbers of the first; True if it is not given
@@ -66,14 +69,15 @@ def checkpoint(
         return CheckpointFunction.apply(function, preserve, *args)
     first, again = context_fn()
     frame = Frame(lambda: function(*args, **kwargs), preserve, again, early_stop)
-    with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+    return frame.begin(first, (*args, *kwargs.values()))
 
 
 class Frame:
-    """What a run saves for backward, by the order in which it does, and how it is made again.
+    """A run of the function, and how it runs again: once in each backward that comes to one of its results.
 
-    Each pass of backward runs the function once; nothing is kept for the next.
+    What it saves for backward is what any run saves: a step is compiled as a whole, and a kernel keeps what is needed
+    and computes the rest again, whoever asked for that. So what a further run computes is used for nothing, and is not
+    computed; its effects are there, and whether it does what the first run did is asked.
     """
 
     def __init__(
@@ -81,33 +85,75 @@ class Frame:
     ) -> None:
         self.run, self.context, self.early_stop = run, context, early_stop
         self.state = default_generator.state if preserve else None
-        self.packed = 0
         self.task: Any = None
-        self.made: dict[int, Any] = {}
+        self.first = Stretch()
 
-    def pack(self, _: Core) -> int:
-        self.packed += 1
-        return self.packed - 1
+    def begin(self, first: AbstractContextManager[Any], args: Any) -> Any:
+        """The results of the first run, whose gradients call for the next one."""
+        with own_packers_only(), first:
+            made = self.run()
+        self.first.end()
+        known = {id(a) for a in args}
+        for t in _tensors(made):
+            if id(t) not in known and has_history(t):
+                t.register_hook(self.again)  # type: ignore[attr-defined]
+        return made
 
-    def unpack(self, number: int) -> Any:
-        if number not in self.made or mode.task is not self.task:
-            self.made, self.task = self.again(), mode.task
-        return self.made.pop(number)
-
-    def again(self) -> dict[int, Any]:
-        """The tensors that a further run saves."""
-        made: list[Any] = []
-
-        def keep(x: Any) -> Any:
-            made.append(x.detach())
-            return made[-1]
-
-        hooks = saved_tensors_hooks(keep, lambda x: x)
-        with enable_grad(), drawing_from(self.state), hooks, self.context:
+    def again(self, _: Any) -> None:
+        """Run the function again, if this backward has not done so."""
+        if mode.task is self.task:
+            return
+        self.task, further = mode.task, Stretch()
+        with enable_grad(), drawing_from(self.state), own_packers_only(), self.context:
             self.run()
-        if len(made) < self.packed or (len(made) > self.packed and not self.early_stop):
-            raise CheckpointError(f"{MISMATCH} ({self.packed} and {len(made)})")
-        return dict(enumerate(made))
+        further.end()
+        if self.first.count == further.count or None in (self.first.ended, further.ended):
+            return
+        before, now = self.first.saves(), further.saves()
+        if now < before or (now > before and not self.early_stop):
+            raise CheckpointError(f"{MISMATCH} ({before} and {now})")
+
+
+def _tensors(made: Any) -> Iterator[Core]:
+    """The tensors in what a function returned."""
+    if isinstance(made, Core):
+        yield made
+    elif isinstance(made, (tuple, list, dict)):
+        for each in made.values() if isinstance(made, dict) else made:
+            yield from _tensors(each)
+
+
+class Stretch:
+    """What is recorded from here to `end()`: how many values, and how many nodes that save something.
+
+    That is known within one trace only. Nothing rests on it: gradients are those of the first run.
+    """
+
+    def __init__(self) -> None:
+        tape = tapes.tape
+        self.serial, self.begun, self.count = tape.serial, tape.state, -tape.count
+        self.ended: Any = None
+
+    def end(self) -> None:
+        tape = tapes.tape
+        if tape.serial == self.serial and not tape.depth:  # else other things are on the tape, too
+            self.ended, self.count = tape.state, self.count + tape.count
+
+    def saves(self) -> int:
+        """How many nodes save something."""
+        found = [at.event for at in events(self.ended, self.begun)]
+        nodes = [known.saves for e in found if type(e) is Call for known in e.template.nodes or ()]
+        return sum(nodes) + sum(type(e) is Step for e in found)
+
+
+@contextmanager
+def own_packers_only() -> Iterator[None]:
+    """Within, a user's `saved_tensors_hooks` do not hear of what is saved: that is the checkpoint's, not theirs."""
+    packers, mode.packers = mode.packers, []
+    try:
+        yield
+    finally:
+        mode.packers = packers
 
 
 @contextmanager

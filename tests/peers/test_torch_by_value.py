@@ -47,6 +47,19 @@ def _gradients(torch: Any) -> Any:
 
 
 @program
+def _places(torch: Any) -> Any:
+    """Parts of known whole numbers say where to look, as labels along a sequence do."""
+    scores, labels = data(torch, 4, 4).requires_grad_(), torch.tensor([[0, 1, 3], [2, 2, 1], [3, 0, 0], [1, 3, 2]])
+    total = scores[labels[:, 0], labels[:, 1]] * scores[torch.arange(4), labels[:, 2]]
+    for row in range(3):
+        total = total + scores[labels[:, row]].sin().sum(1)
+    total.sum().backward()
+    labels[:, 0] = 1
+    found = labels[labels[:, 0], labels[:, 1] % 3]
+    return scores.grad, total.detach(), found, scores.detach()[labels[:, 0], labels[:, 1]]
+
+
+@program
 def _second_order(torch: Any) -> Any:
     w, a = data(torch, 3, 3).requires_grad_(), data(torch, 3, 6)
     (once,) = torch.autograd.grad((w @ a[:, ::2]).tanh().sum(), w, create_graph=True)

@@ -76,7 +76,8 @@ entry:
 
 ; Give a result to the value with the number in its descriptor; %spare is a new cell for one that has none, or null.
 ; Both are taken over. A tensor with a late node is added to the list, or gets the record if there is one; another
-; that it had before is put at %old_at. A late view that gets its value here shares its memory with nobody that is left.
+; that it had before is put at %old_at. A late view that gets its value here shares its memory with nobody that is left,
+; or Python tells with whom: a value that nobody holds, of which others are views, gets its cell for that.
 define internal i32 @hand_out(
     ptr %tape, ptr %words, ptr %array, ptr %spare, ptr %late, ptr %record, ptr %old_at) nounwind {{
 entry:
@@ -97,7 +98,12 @@ fill:
 {put("layout", "%cell", Cell.LAYOUT, "i64 %c")}
   br label %give
 give:
-  br i1 %nobody, label %done, label %look
+  br i1 %nobody, label %alone, label %look
+alone:
+  br i1 %unknown, label %keep, label %done
+keep:
+  store ptr %cell, ptr %cell_at
+  ret i32 0
 look:
 {get("has", "%tensor", Tensor.CELL)}
   %is_late = icmp eq ptr %has, null

@@ -61,7 +61,7 @@ def learn(run: FirstRun, template: Template) -> None:
             path = t._path[len(x._path) :] if x is not None else t._path
             turned = {step[0] for step in path} <= {"reshape", "transpose"} and not kind.is_complex
             whole = turned and t._cell.kind.size == kind.size
-            free = not t._origin or (t._origin in (PIECE, NO_GRAD) and t._node is None and not t._requires)
+            free = t._origin in ("", PIECE) or (t._origin == NO_GRAD and t._node is None and not t._requires)
             plain = t._counter is None and free and not t._inference
             template.parts[ref] = Part(of, path, whole, t._base is not None, plain, t._origin)
     template.values = _only_values(run, template)

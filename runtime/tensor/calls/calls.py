@@ -88,6 +88,8 @@ class Recorded:
             take_over(tape)
         if self.at_once and not tape.depth and (made := self.at_once(*args, **kwargs)) is not NotImplemented:
             return made
+        if self.prepared is not None and (given := self.prepared(args)) is not args:
+            return (self.native or self.slow)(*given, **kwargs)
         for n, a in enumerate(args):
             if not isinstance(a, np.generic):
                 if type(a) is tensor_types[0] and a._owner is not None:
@@ -100,8 +102,6 @@ class Recorded:
                 return again(*args[:n], number_of(a), *args[n + 1 :], **kwargs)
         if kwargs and (named := renamed(self.function, kwargs)) is not kwargs:
             return (self.native or self.slow)(*args, **named)
-        if self.prepared is not None and (given := self.prepared(args)) is not args:
-            return (self.native or self.slow)(*given, **kwargs)
         if not (self.shares or tape.depth or tape.mode > 1 or crowd.on):
             made = through_values(self, args, kwargs)
             if made is not NotImplemented:

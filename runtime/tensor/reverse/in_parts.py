@@ -181,7 +181,7 @@ def back_in_parts(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return False
     parts = _parts()
     level, serial, before, task = parts.level, tape.serial, mode.enabled, mode.task
-    parts.level, mode.enabled = level + 1, False
+    parts.level, mode.enabled, mode.task = level + 1, False, set[Node]()
     try:
         _run(tape, parts, root, level, serial)
     except BaseException:

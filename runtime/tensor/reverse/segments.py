@@ -84,7 +84,7 @@ class Segment:
             if type(at.event) is Call and not _is_usual(at.event.template):
                 raise Unusual
         self.joins = program.views.joins(wanted, program.again)
-        if self.joins is None:
+        if self.joins is None or program.views.bases(wanted, program.again):
             raise Unusual
         self.ends = [(n, carried.sources[n]) for n in wanted if program.history.get(n, False)]
         of, based = program.views.of, [n for n in wanted if n in program.views.based]

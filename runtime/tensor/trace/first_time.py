@@ -43,6 +43,15 @@ class Once:
         self.held: tuple[int, ...] | None = None
         self.joins: list[tuple[int, int]] = []
 
+    def add(self, numbers: list[int]) -> None:
+        """Let more values be wanted."""
+        for n in numbers:
+            event: Any = next(at for at in self.path if at.values > n).event
+            is_call = type(event) is Call
+            kinds, first = (event.template.kinds, event.base) if is_call else (event.fragment.results, event.first)
+            self.numbers.append(n)
+            self.kinds.append(kinds[n - first])
+
     @property
     def program(self) -> Once:
         """What tells the inputs."""
@@ -210,6 +219,7 @@ def _needs_nodes(tape: Any, found: Once) -> bool:
             again[state.values - 1] = again.get(event.number, event.number)
     joins = views.joins(found.numbers, again)
     found.joins = joins or []
+    found.add(views.bases(found.numbers, again))
     return joins is None
 
 

@@ -16,6 +16,8 @@ def hand_over(tape: Any, plan: Any, arrays: Sequence[Any]) -> list[Any]:
         cell = tape.cell(n)
         if cell is None:
             cell = Cell(kind, array)
+            if tape.value(n) is None:  # what others are views of
+                tape.put(n, None, cell)
         else:
             cell.array = array
         tensor = tape.value(n)

@@ -115,7 +115,8 @@ def _is_simple(state: State, live: bytes) -> bool:
         if t.renewed or t.through or t.pause is not None or t.call.in_parts or (t.call.exact and t.has_nodes):
             return False
     program = program_of(state)
-    return program.views.joins(numbers_in(live), program.again) is not None
+    numbers, views = numbers_in(live), program.views
+    return views.joins(numbers, program.again) is not None and not views.bases(numbers, program.again)
 
 
 __all__ = ["Kept", "may_keep"]

@@ -195,7 +195,7 @@ def settle(state: State) -> None:
 class Plan:
     """How a trace is run when certain of its values are wanted.
 
-    numbers, kinds   of the values that are wanted
+    numbers, kinds   of the values that are wanted, and of what they are views of
     steps            what computes them
     results, places  of the values that they are, each once; and where those are, if some are wanted twice
     known            numbers of values that were computed on the side, from which the steps go on: see peeking.py
@@ -212,6 +212,7 @@ class Plan:
         self.state, self.live, self.known = state, live, known
         self.program = program = program_of(state)
         self.numbers = numbers_in(live)
+        self.numbers += program.views.bases(self.numbers, program.again)
         self.kinds = [program.kinds[n] for n in self.numbers]
         wanted = [program.number(n) for n in self.numbers]
         self.results = list(dict.fromkeys(wanted))
@@ -252,7 +253,7 @@ class Plan:
             if running(self.state) is not self and not needs_nodes(self.state, self.live):
                 settle(self.state)
                 if not self.joins:
-                    tape.remember(self)
+                    tape.remember(self, late)
                 self.replayed.stay(self.state, self.live, None if self.joins else self.held, self)
         return late
 
@@ -263,8 +264,7 @@ class Plan:
 
     def find(self, structure: Structure) -> bool:
         """Take the kernel that serves its sizes, too, if there is one."""
-        if may_know(structure):
-            self.kernel = kernel_for(self, structure)
+        self.kernel = kernel_for(self, structure) if may_know(structure) else None
         return self.kernel is not None
 
     def prepare(self) -> None:

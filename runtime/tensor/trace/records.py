@@ -15,7 +15,7 @@ from ..value.cells import Cell
 from ..value.core import wrap
 from ..value.memory import has_history
 from ..value.paths import Path, part_of
-from ..value.slots import LEAF, PART, TensorBase
+from ..value.slots import HISTORY, LEAF, PART, TensorBase
 from ..value.storage import PartHome
 from .kept import Kept
 from .plans import program_of
@@ -111,8 +111,11 @@ class Record:
         return nodes
 
 
-def remember(tape: Tape, plan: Any, kept: Kept | None = None) -> list[Any]:
-    """What is needed of a trace that is about to end, as native code notes it: a state, numbers, their values ..."""
+def remember(tape: Tape, plan: Any, late: list[Any], kept: Kept | None = None) -> list[Any]:
+    """What is needed of a trace that is about to end, as native code notes it: a state, numbers, their values ...
+
+    late   the tensors that are to have it; what they are views of, and nobody held, is added
+    """
     if plan.held is None:
         plan.held = _held(tape, plan)
     joins = plan.joins if kept is None else plan.program.views.joins(plan.numbers, plan.program.again)
@@ -123,6 +126,10 @@ def remember(tape: Tape, plan: Any, kept: Kept | None = None) -> list[Any]:
             if owner is None:  # only views of it are left
                 if m not in gone:
                     gone[m] = wrap(tape.cell_at(m, program.kinds[m]))
+                    if m in program.history and not gone[m]._node:
+                        gone[m]._flags |= HISTORY
+                        gone[m]._number = m
+                        late.append(gone[m])
                 owner = gone[m]
             _join(tape.value(n), owner, program.views.paths[n], n in program.views.based)
             if n in program.views.origins:

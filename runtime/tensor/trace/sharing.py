@@ -19,7 +19,7 @@ class Part(NamedTuple):
     whole   it is all of it
     based   it is a view of it, and no mere alias
     plain   there is no more to it than that
-    origin  where it was made if it must not be written to while gradients are kept; it has no history then
+    origin  where it was made if it must not be written to while gradients are kept
     """
 
     of: int
@@ -95,7 +95,8 @@ class Views:
     def joins(self, numbers: Sequence[int], again: dict[int, int]) -> list[tuple[int, int]] | None:
         """Of these values, those that are left: which views share the memory of which others.
 
-        A view that is all that is left of its memory shares it with none. None where that cannot be told.
+        A view that is all that is left of its memory shares it with none. None where that cannot be told. What they are
+        views of may be among none of them: see `bases`.
         """
         shared = [n for n in numbers if n in self.of]
         owners: dict[int, list[int]] = {}
@@ -114,5 +115,10 @@ class Views:
                     return None
                 found.append((n, owners[of][0]))
             elif n not in self.whole or any(self.of[m] == of for m in shared if m != n):
-                return None
+                found.append((n, of))
         return found
+
+    def bases(self, numbers: Sequence[int], again: dict[int, int]) -> list[int]:
+        """What these values are views of and nobody holds, as after `mu, rho = net(x).chunk(2)`: it is wanted too."""
+        joins = self.joins(numbers, again) if not self.of.keys().isdisjoint(numbers) else None
+        return list(dict.fromkeys([m for _, m in joins or () if m not in self.read and m not in numbers]))

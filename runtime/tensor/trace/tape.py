@@ -255,7 +255,7 @@ class Tape(TapeBase):
 
     def _note(self, plan: Any, late: list[Any], kept: Kept | None = None) -> None:
         """Note of late tensors how they were made."""
-        record = self.remember(plan, kept) if late else None
+        record = self.remember(plan, late, kept) if late else None
         for tensor in late:
             tensor._record, tensor._place = record, tensor._number
 

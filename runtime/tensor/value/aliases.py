@@ -133,7 +133,7 @@ def array_of(made: Any) -> np.ndarray | None:
     return shown(owner._cell)[key[0]]
 
 
-def _valued(a: Any) -> Any:
+def valued(a: Any) -> Any:
     """A part that waits by its value, in memory of its own."""
     if type(a) not in tensor_types or type(a._key) is not tuple:
         return a
@@ -189,7 +189,7 @@ def _of_parts(recorded: Any, function: Any, tape: Any, args: Sequence[Any], kwar
     first = args[0] if args and type(args[0]) in tensor_types else None
     kept = recorded.exact or tape.mode > 1 or any(map(_is_kept, given))
     if not (kept or recorded.shares or (recorded.writes and (kwargs or _is_of(first, given)))):
-        stands = [a if recorded.writes and a is first else _valued(a) for a in given]
+        stands = [a if recorded.writes and a is first else valued(a) for a in given]
         read = [(a, s, s._cell) for a, s in zip(given, stands, strict=True) if s is not a]
         made = function(*stands[: len(args)], **dict(zip(kwargs, stands[len(args) :], strict=True)))
         written = [(a, s) for a, s, cell in read if s._is_late or s._cell is not cell]
@@ -282,5 +282,16 @@ def _may_write(owner: Any, tape: Any, passing: int = 0) -> bool:
     return references <= 3 + on_tape and not (on_tape and is_useful(tape, passing))
 
 
-__all__ = ["adopt", "adopt_all", "array_of", "may_wait", "replaced", "tell_alias", "through_owners", "waiting",
-           "waiting_part", "whole_number"]
+__all__ = [
+    "adopt",
+    "adopt_all",
+    "array_of",
+    "may_wait",
+    "replaced",
+    "tell_alias",
+    "through_owners",
+    "valued",
+    "waiting",
+    "waiting_part",
+    "whole_number",
+]

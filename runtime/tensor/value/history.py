@@ -310,6 +310,9 @@ class History(Operators):
             self._moved()
         self._serial = 0  # calls of before find what it was then on the tape
         old, count, new = self._read(), self._times_written(), other._read()
+        if not tape.count and type(new.home) is Swapped and new.home.tensor() is self and new.home.count == count:
+            other._storage.left = tuple([s for s in other._storage.left if s is not new.home])  # type: ignore
+            new.home = new.home.before  # it is back where it was, and nobody wrote to it meanwhile
         if hidden:
             tape.blur()  # what is no leaf, backward does not look at again
         note(tape, new, self, "_cell", "_storage", "_steps", "_whole", "_seen", "_version_before")

@@ -13,6 +13,8 @@ import numpy as np
 
 from ...face.inplace import start_writing
 from ...trace.fragments.fragments import Operation
+from ...value.aliases import valued
+from ...value.by_value import by_value
 from ...value.cells import cell_of
 from ...value.core import Core, apply_now, number_of, wrap
 from ...value.views import view
@@ -47,13 +49,14 @@ def places_of(mask: np.ndarray) -> list[Any]:
 
 def with_places(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments (x, key) or (x, key, value), with places in place of masks whose values tell how many there are,
-    and tensors in place of NumPy's arrays."""
+    and tensors in place of NumPy's arrays, and of parts of memory that say where to look: nothing lies in theirs."""
     x, key, *rest = args if len(args) > 1 else (None, 0)
     if type(key) is int or type(key) is slice:
         return args
     keys: Any = key if type(key) is tuple else (key,)
-    if any(map(_is_array, keys)):
-        keys = tuple([wrap(cell_of(k.copy())) if _is_array(k) else k for k in keys])
+    known = tuple([_by_value(k) for k in keys])
+    if any(k is not was for k, was in zip(known, keys, strict=True)):
+        keys = known
         key = keys if type(key) is tuple else keys[0]
         args = (x, key, *rest)
     if not any(map(_is_mask, keys)) or (rest and mask_of_fill(x, key, rest[0]) is not None):
@@ -66,6 +69,14 @@ def with_places(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _is_array(k: Any) -> bool:
     return type(k) is np.ndarray and k.ndim > 0 and k.dtype in (np.int64, np.bool_)
+
+
+def _by_value(k: Any) -> Any:
+    if _is_array(k):
+        return wrap(cell_of(k.copy()))
+    if not isinstance(k, Core) or k._kind_of().dtype not in ("i64", "i32"):
+        return k
+    return valued(k) if k._key is not None else by_value(k)
 
 
 def _is_mask(k: Any) -> bool:

@@ -139,14 +139,16 @@ class Generator:
 
     def draw_from(self, law: Law, shape: tuple[int, ...], given: Sequence[Core], *numbers: Any) -> Tensor:
         """The same of `law(source, count, *numbers, *arrays)`, where tensors that broadcast to the shape are given."""
-        cells, levels = [tensor._read() for tensor in given], []
+        levels: Any = []
         if open_levels():
-            cells, levels = over_lanes(cells)
+            cells, levels = over_lanes([tensor._read() for tensor in given])
+            found: list[Any] = [force(cell).array for cell in cells]
+        else:
+            found = [tensor._array() for tensor in given]  # a look like any other: nodes are not wanted for it
         sizes = tuple([level.size for level in levels])
         whole = (*sizes, *shape)
         arrays: list[Any] = []
-        for cell in cells:
-            array: Any = force(cell).array
+        for array in found:
             ones = (1,) * (len(whole) - array.ndim)
             array = array.reshape((*sizes, *ones, *array.shape[len(sizes) :]))
             arrays.append(np.broadcast_to(array, whole).reshape(-1))
