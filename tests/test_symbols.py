@@ -286,7 +286,8 @@ def test_refused_arguments(args: Any) -> None:
 
 
 def test_names_are_arguments_and_never_evaluated() -> None:
-    A, B = sp.MatrixSymbol("A", 2, 2), sp.IndexedBase("B")
+    A: Any = sp.MatrixSymbol("A", 2, 2)
+    B: Any = sp.IndexedBase("B")
     positive = sp.Symbol("p", positive=True)
     assert pullback.lambdify("x, y", x - 2 * y)(1.0, 2.0) == -3.0
     assert pullback.lambdify(["p", ("x", y), "unused"], positive * x + y)(2.0, (3.0, 1.0), 9.0) == 7.0

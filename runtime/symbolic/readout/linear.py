@@ -106,7 +106,7 @@ def _of_each(rule: Callable[..., Sequence[SymbolicArray]]) -> Callable[..., Sequ
                 known[number] = rule(op, *parts)
             return known[number][k][index[axes:]]
 
-        return [SymbolicArray(r.type.shape, partial(element, k)) for k, r in enumerate(op.results)]
+        return [SymbolicArray(r.type.static_shape(), partial(element, k)) for k, r in enumerate(op.results)]
 
     return made
 
