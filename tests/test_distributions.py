@@ -153,8 +153,7 @@ def test_gradients_of_densities(name: str) -> None:
         assert torch.autograd.gradcheck(f, (x,)) and torch.autograd.gradgradcheck(f, (x,))
 
 
-def test_gradients_of_draws_go_once() -> None:
-    """As in PyTorch; the first one flows where steps are recorded, and the second is refused in words."""
+def test_gradients_of_draws_where_steps_are_recorded() -> None:
     c = torch.tensor([1.5, 2.0, 0.7], dtype=torch.float64, requires_grad=True)
     d = torch.distributions
     for drawn in (lambda: d.Gamma(c, torch.ones(3)).rsample(), lambda: d.Dirichlet(c).rsample()):
@@ -164,8 +163,25 @@ def test_gradients_of_draws_go_once() -> None:
             (g,) = torch.autograd.grad((z**2).sum(), c, create_graph=True)
             torch.manual_seed(3)
             assert torch.equal(g, torch.autograd.grad((drawn() ** 2).sum(), c)[0])
-        with pytest.raises(TypeError, match="no second derivative"):
-            torch.autograd.grad(g.sum(), c)[0].tolist()
+
+
+@pytest.mark.parametrize("a", [0.3, 2.0, 40.0])
+def test_second_derivatives_of_draws_are_those_of_quantiles(a: float) -> None:
+    """PyTorch has none; of a draw of two shares, which is beta distributed, in both of the concentrations."""
+    c = torch.tensor([a, 1.7], dtype=torch.float64, requires_grad=True)
+    torch.manual_seed(5)
+    for drawn, of in (
+        (torch.distributions.Gamma(c, 1.0).rsample()[0], lambda p, q: S.gamma(p)),
+        (torch.distributions.Dirichlet(c).rsample()[0], S.beta),
+    ):
+        (g,) = torch.autograd.grad(drawn, c, create_graph=True)
+        second = np.array([torch.autograd.grad(x, c, retain_graph=True)[0].tolist() for x in g])
+        at, x = c.detach().numpy(), float(drawn)
+        u, h = of(*at).cdf(x), 1e-3 * a
+        quantile = lambda p, q, of=of, u=u: of(p, q).ppf(u)  # noqa: E731
+        want = (quantile(a + h, 1.7) - 2 * x + quantile(a - h, 1.7)) / h**2
+        np.testing.assert_allclose(second[0, 0], want, rtol=3e-4)
+        np.testing.assert_allclose(second, second.T, rtol=1e-9, atol=1e-14)
 
 
 @pytest.mark.parametrize("a", [1e-3, 0.05, 0.7, 1.0, 3.5, 40.0, 900.0, 2900.0, 3100.0, 1e6])

@@ -136,6 +136,10 @@ def test_whole_numbers_and_empty_matrices_are_as_in_numpy() -> None:
         (lambda a: LA.matrix_power(a, 1.5), (np.eye(2),), TypeError, "exponent must be an integer"),
         (LA.eig, (np.ones((2, 3)),), np.linalg.LinAlgError, "must be square"),
         (LA.eigvals, (np.full((2, 2), np.nan),), np.linalg.LinAlgError, "infs or NaNs"),
+        (LA.eigh, (np.full((3, 3), np.nan),), np.linalg.LinAlgError, "Eigenvalues did not converge"),
+        (LA.svd, (np.full((2, 3), np.nan),), np.linalg.LinAlgError, "SVD did not converge"),
+        (LA.svdvals, (np.where(np.eye(3) > 0, np.nan, 0.0),), np.linalg.LinAlgError, "SVD did not converge"),
+        (np.gcd, (4.0, 2.0), TypeError, r"np.gcd does not take.*\n.*\n.*astype\(int\)"),
     ],
 )
 def test_bad_arguments_are_refused_as_in_numpy(function, args, error, text) -> None:

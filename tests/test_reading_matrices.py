@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from pullback import grad, jit, lambdify
+from pullback import grad, hessian, jit, lambdify
 from pullback.runtime.symbolic.readout.writing import NoExpression
 
 rng = np.random.default_rng(0)
@@ -66,3 +66,20 @@ def test_what_is_no_matrix_expression_is_refused_where_it_stands() -> None:
             jit(function).sympy(b, matrices=True)  # type: ignore[attr-defined]
     with pytest.raises(NoExpression, match="numbers, vectors and matrices"):
         jit(lambda x: np.sum(x)).sympy(np.ones((2, 2, 2)), matrices=True)  # type: ignore[attr-defined]
+
+
+M, weights = A[:3, :3], np.array([1.0, -2.0, 0.5])
+
+BATCHES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "the Hessian of a solution": (hessian(lambda A, x: np.linalg.solve(A, x) @ weights), (M, weights + 1)),
+    "the Hessian of an inverse": (hessian(lambda A: (np.linalg.inv(A) @ weights)[1]), (M,)),
+    "the Hessian of a determinant": (hessian(lambda A: np.linalg.det(A)), (M,)),
+    "inverses of many": (jit(lambda A: np.linalg.inv(A)), (np.stack([M + k * np.eye(3) for k in range(20)]),)),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_matrices_of_a_batch_are_read_by_their_number(name: str) -> None:
+    function, given = BATCHES[name]
+    again = lambdify(["A", "x"][: len(given)], function.sympy(*given))
+    np.testing.assert_allclose(again(*given), function(*given), rtol=1e-12, atol=1e-14)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import linalg, special
 
 import pullback as pb
 from pullback.compiler.frontend.errors import TraceError
@@ -156,6 +156,17 @@ def test_complex_matrices(name: str, kind: Any) -> None:
     for got, true in zip(_comparable(name, made), _comparable(name, want), strict=True):
         assert got.dtype == true.dtype
         np.testing.assert_allclose(got, true, rtol=tolerance, atol=tolerance)
+
+
+def test_the_faddeeva_function() -> None:
+    z = np.array([0.5 + 1j, -2 + 0.3j, 3 - 0.2j, 1e-3 + 5j])
+    np.testing.assert_allclose(pb.jit(lambda z: special.wofz(z))(z), special.wofz(z), rtol=1e-15)
+    first = pb.grad(lambda z: special.wofz(z), holomorphic=True)
+    for at in z:
+        slope = -2 * at * special.wofz(at) + 2j / np.sqrt(np.pi)
+        np.testing.assert_allclose(first(at), slope, rtol=1e-14)
+        second = -2 * special.wofz(at) - 2 * at * slope
+        np.testing.assert_allclose(pb.grad(first, holomorphic=True)(at), second, rtol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -93,3 +93,10 @@ def test_refusals(name: str) -> None:
     f, kind, said = REFUSALS[name]
     with pytest.raises(kind, match=said):
         jit(f)(np.arange(1.0, 5.0))
+
+
+def test_a_peak_that_is_at_a_datum_has_values_and_refuses_slopes() -> None:
+    x = stats.triang.rvs(0.3, size=20, random_state=0)
+    assert jit(lambda x: stats.triang.fit(x))(x) == stats.triang.fit(x)
+    with pytest.raises(TypeError, match=r"triang.fit .its peak is at a datum. is differentiated"):
+        grad(lambda x: stats.triang.fit(x)[0])(x)

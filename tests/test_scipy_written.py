@@ -158,3 +158,20 @@ def test_elsewhere_they_are_what_they_were() -> None:
     assert isinstance(O.rosen(X), float) and isinstance(np.asarray(X), np.ndarray)
     with pytest.raises(ValueError, match="Digital filter critical frequencies must be"):
         grad(lambda a: G.butter(2, 3.0 * a)[1][1])(AT)
+
+
+OUTSIDE = {
+    "a simplex": (lambda x: S.dirichlet.pdf(x, [1.0, 2.0, 3.0]), [0.5, 0.6, 0.2], "within the normal simplex"),
+    "a coordinate": (lambda x: S.dirichlet.logpdf(x, [1.0, 2.0]), [-0.5, 1.5], "greater than or equal to zero"),
+    "an edge": (lambda a: S.dirichlet.logpdf([0.0, 1.0], a), [0.5, 2.0], "if its alpha is less than one"),
+    "parameters": (lambda a: S.dirichlet(a).entropy(), [-1.0, 2.0], "All parameters must be greater than 0"),
+    "degrees": (lambda x: S.wishart.pdf(np.eye(3), x[0], np.eye(3)), [2.0], "Degrees of freedom must be greater"),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_is_outside_raises_in_the_call_as_in_scipy(name: str) -> None:
+    f, x, said = OUTSIDE[name]
+    for function in (f, jit(f)):
+        with pytest.raises(ValueError, match=said):
+            function(np.array(x))

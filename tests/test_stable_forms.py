@@ -28,6 +28,13 @@ CANCELLING = [
     (sp.log(sp.cosh(x)), [1e-6]),
 ]
 
+NEAR_ZERO = [  # and how many ulps value, slope and second derivative may be off
+    (sp.exp(x) - 1 - x, 8), (x - sp.sin(x), 8), (1 - x**2 / 2 - sp.cos(x), 8), (sp.log(1 + x) - x, 8),
+    (sp.atan(x) - x, 16), (sp.tanh(x) / x, 40), ((sp.exp(x) - 1) / x, 8), (x / (sp.exp(x) - 1), 8),
+    (1 / sp.sin(x) - 1 / x, 8), ((sp.exp(x) - 1 - x) / x**2, 8), (sp.log(sp.sin(x) / x), 16), (sp.sin(x) / x, 16),
+    (x * sp.coth(x), 8), (sp.besselj(0, x) - 1, 40), (sp.exp(10 * x) - 1 - 10 * x, 16),
+]  # fmt: skip
+
 
 def exact(e, at):
     """At values of x and y, as far as there are such."""
@@ -81,3 +88,35 @@ def test_where_roots_do_not_cancel_the_plain_form_is_kept():
     function = lambdify([x, y], (-x + sp.sqrt(x**2 - 4 * y)) / 2, stable=True)
     assert function(-1e8, 1.0) == pytest.approx(1e8, rel=1e-15)
     assert function(0.0, -1.0) == 1.0
+
+
+@pytest.mark.parametrize("e, within", NEAR_ZERO, ids=[str(e) for e, _ in NEAR_ZERO])
+def test_what_cancels_by_more_than_its_first_terms_is_a_power_series_near_zero(e, within):
+    function = lambdify(x, e, stable=True)
+    for order in range(3):
+        slope = e.diff(x, order)
+        for at in (1e-12, -1e-7, 1e-4, -0.01, 0.24, -0.3, 0.6):
+            want = sp.N(slope.subs(x, sp.Rational(at)), 40, maxn=400)
+            assert abs(function(at) - want) <= within * 2.0**-52 * abs(want), (order, at)
+        assert np.isfinite(function(0.0))
+        assert function(40.0) == pytest.approx(float(sp.N(slope.subs(x, 40), 30)), rel=1e-10), "far outside"
+        function = grad(function)
+
+
+def test_a_series_is_of_any_argument_and_keeps_its_scale():
+    e = sp.tanh(x * y) / (x * y)
+    function = lambdify([x, y], e, stable=True)
+    assert function(1e-200, 1e200) == pytest.approx(np.tanh(1.0), rel=1e-15)
+    assert grad(function)(1e-9, 2.0) == pytest.approx(-2 / 3 * 4 * 1e-9, rel=1e-15)
+    far = lambdify(x, sp.tanh(x) / x, stable=True)
+    assert (far(1e250), grad(far)(1e100), grad(grad(far))(np.inf)) == (1e-250, -1e-200, 0.0)
+    steep = lambdify([x, y], sp.exp(x - y) - 1 - x + y, stable=True)
+    assert steep(1.0, 1.0 - 2.0**-30) == pytest.approx(2.0**-61, rel=1e-9)
+
+
+PLAIN = [sp.sqrt(x) - x, sp.Abs(x) - sp.sin(x), x * sp.log(x) - x, sp.exp(-1 / x**2) - x, x + sp.sin(x)]
+
+
+@pytest.mark.parametrize("e", PLAIN, ids=str)
+def test_what_has_no_power_series_or_does_not_cancel_stays(e):
+    assert lambdify(x, e, stable=True).rewrites == ()

@@ -279,10 +279,26 @@ def test_refusals(e: Any, says: str) -> None:
         pullback.lambdify([x], e)
 
 
-@pytest.mark.parametrize("args", ["x", ["x"], [x + 1], [1], None, [[x + 1]], {x}])
+@pytest.mark.parametrize("args", ["x y", ["x + 1"], "lambda", [x + 1], [1], None, [[x + 1]], {x}])
 def test_refused_arguments(args: Any) -> None:
     with pytest.raises(TypeError, match=r"argument 0|args"):
         pullback.lambdify(args, x)
+
+
+def test_names_are_arguments_and_never_evaluated() -> None:
+    A: Any = sp.MatrixSymbol("A", 2, 2)
+    B: Any = sp.IndexedBase("B")
+    positive = sp.Symbol("p", positive=True)
+    assert pullback.lambdify("x, y", x - 2 * y)(1.0, 2.0) == -3.0
+    assert pullback.lambdify(["p", ("x", y), "unused"], positive * x + y)(2.0, (3.0, 1.0), 9.0) == 7.0
+    assert pullback.grad(pullback.lambdify("B, x", B[0] * x + B[1]), argnums=1)(np.array([5.0, 1.0]), 2.0) == 5.0
+    np.testing.assert_array_equal(pullback.lambdify("A", A.T)([[1.0, 2.0], [3.0, 4.0]]), [[1.0, 3.0], [2.0, 4.0]])
+    with pytest.raises(ValueError, match="argument 0 is the string 'p', and the expression has 2 of that name"):
+        pullback.lambdify("p", positive + sp.Symbol("p"))
+    with pytest.raises(TypeError, match=r"argument 0 is the string .*expected a SymPy Symbol, or its name"):
+        pullback.lambdify(["__import__('os').abort()"], x)
+    with pytest.raises(TypeError, match="x is not among the arguments"):
+        pullback.lambdify("y", x)
 
 
 def test_what_is_no_expression_is_not_read_out() -> None:

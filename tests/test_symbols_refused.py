@@ -61,6 +61,7 @@ def test_bounds_that_only_guard_numbers_are_not_read_out():
     (x * sp.AccumBounds(0, 1) + 1, r"AccumBounds.* is no number .*its ends"),
     (x + sp.zoo, "zoo, SymPy.s complex infinity .*is not a real number"),
     (x + sp.Symbol("x"), "the symbol x is not among the arguments: the argument of that name has the assumptions"),
+    (x + sp.Dummy("x", real=True), "_x is not among the arguments: .* is a Symbol of its own, and this one a Dummy"),
     (sp.Limit(sp.Function("f")(y), y, x), r"no closed form of Limit\(f\(y\), y, x"),
     (sp.Function("f")(x), r"f\(x\): the function f has no formula: modules=\{'f': function\}"),
     (sp.Integral(sp.exp(sp.sin(y) * y), (y, 0, x)), "quadrature=True"),

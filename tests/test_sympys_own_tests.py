@@ -40,7 +40,7 @@ MORE = "expects an error where pullback has the result"
 
 DIFFERS = {
     "test_lambdify": {
-        "test_str_args": "args and expr are strings, which SymPy evaluates as Python: pullback evaluates no string",
+        "test_str_args": "expr is a string, which SymPy evaluates as Python: pullback evaluates none",
         "test_sympy_lambda": SYMBOLIC, "test_mpmath_lambda": DIGITS, "test_number_precision": DIGITS,
         "test_mpmath_precision": DIGITS, "test_issue9474": DIGITS, "test_issue_12173": DIGITS,
         "test_sinc_mpmath": DIGITS, "test_lambdify_Derivative_zeta": DIGITS, "test_matrix": SYMBOLIC,

@@ -76,7 +76,9 @@ def loop_here(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype, ...
         return loop(ufunc, tuple(map(kind, operands)))
     except TraceError as error:
         verdict, _, fix = str(error).partition("\n  fix: ")
-        raise TraceError(message(verdict, user_line(), fix or "cast an argument: x.astype(float)")) from None
+        whole = all(set(t.partition("->")[0]) <= set("?bBhHiIlLqQO") for t in ufunc.types)
+        fix = fix or ("cast an argument: x.astype(int)" if whole else "cast an argument: x.astype(float)")
+        raise TraceError(message(verdict, user_line(), fix)) from None
 
 
 def result_dtype(*operands: Any) -> np.dtype:

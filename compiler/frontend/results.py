@@ -34,6 +34,15 @@ class LeafResult:
     kind: type
 
 
+class Unreturned:
+    """What stands for an array within a function and cannot leave it; `unreturned` says why, and what to do."""
+
+    __slots__ = ()
+
+    def unreturned(self) -> tuple[str, str]:
+        raise NotImplementedError
+
+
 class Outputs:
     """What a function returned as specifications; the values are collected in `results`.
 
@@ -76,6 +85,10 @@ class Outputs:
         if type(x) is tuple:
             return specs.TupleResult(self._items(x, depth))
         if isinstance(x, np.ndarray) or (hasattr(type(x), "__array__") and not isinstance(x, np.generic)):
+            if isinstance(x, Unreturned):
+                why, fix = x.unreturned()
+                verdict = f"{self.now.name!r} returned what has no size: {why}"
+                raise TraceError(message(verdict, self.now.where, fix))
             fix = "return NumPy arrays of bool, int32, int64, float32 or float64, or numbers"
             kind = f"an array of dtype {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
             raise TraceError(message(f"{self.now.name!r} returned {kind}", self.now.where, fix))
@@ -189,6 +202,6 @@ def from_values(result: Any, now: Tracing, values: Sequence[Value]) -> Any:
 
 
 __all__ = [
-    "LeafResult", "Outputs", "assemble", "from_arrays", "from_values", "items_of", "map_result",
+    "LeafResult", "Outputs", "Unreturned", "assemble", "from_arrays", "from_values", "items_of", "map_result",
     "result_leaf",
 ]

@@ -146,7 +146,11 @@ def _namesake(e: Any, env: Mapping[Any, Any]) -> str:
     alike = next((s for s in env if getattr(s, "is_Symbol", False) and s.name == e.name), None)
     if alike is None:
         return ""
-    return f": the argument of that name has the assumptions {_assumed(alike)}, and this one {_assumed(e)}"
+    theirs, its = _assumed(alike), _assumed(e)
+    if theirs == its:  # a Dummy or Wild is another one whenever it is made
+        kinds = f"a {alike.func.__name__} of its own, and this one a {e.func.__name__}"
+        return f": the argument of that name is {kinds}, which is never equal to another: pass it itself"
+    return f": the argument of that name has the assumptions {theirs}, and this one {its}"
 
 
 def _assumed(s: Any) -> str:

@@ -17,11 +17,15 @@ from ...compiler.frontend.numpy.scipy.scipy_functions import given
 from ...compiler.frontend.numpy.scipy.stats import ends, f64, standard
 from ...compiler.frontend.numpy.ufuncs import where
 from ...compiler.frontend.patched.recoded import recode
+from ..external import External
 from .closed import Closed, floats, vector
 from .multipliers import Rows, constrained
 
 TURNING = ("dgamma", "dweibull", "laplace_asymmetric", "loglaplace")
 """Distributions whose density turns at its location: the fitted one is at a datum, or anywhere between two."""
+
+PEAKED = ("triang",)
+"""Distributions whose density has a peak that any free parameter moves: it is at a datum, too."""
 
 
 def _normal(x: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
@@ -119,9 +123,21 @@ def _fitted(
         return (np.array([float(made[k]) for k in free]),)
 
     begins = np.concatenate([x, *[np.reshape(each, (1,)) for each in held.values()]])
+    if distribution.name in PEAKED:
+        return tuple(parameters(_without_slopes(distribution, n, solve)(begins)[0]))
     sides = vector(np.zeros(size)), vector(np.full(size, np.inf))
     theta, _ = constrained(rows, begins, *sides, (), solve, refined=True)
     return tuple(parameters(theta))
+
+
+def _without_slopes(distribution: Any, n: int, solve: Callable[..., tuple[np.ndarray]]) -> External:
+    """Parameters that are at data, and refuse to be differentiated."""
+
+    def fit(given: np.ndarray) -> tuple[np.ndarray]:
+        return solve(None, given)
+
+    fit.__name__ = fit.__qualname__ = f"scipy.stats.{distribution.name}.fit (its peak is at a datum)"
+    return External(fit, (f"f64[{n}]",), None, False, None)
 
 
 def _names() -> list[str]:

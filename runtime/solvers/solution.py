@@ -15,6 +15,7 @@ import numpy as np
 
 from ...compiler.frontend import region as R
 from ...compiler.frontend.errors import TraceAttributeError, TraceError, message
+from ...compiler.frontend.results import Unreturned
 from ...compiler.frontend.tracing import user_line
 from ..external import External
 from ..implicit import Implicit
@@ -95,7 +96,7 @@ class Solved(dict):
         raise TraceAttributeError(message(said, user_line(), fix))
 
 
-class Ends:
+class Ends(Unreturned):
     """An array of steps, of which there are as many as a call takes: the first and the last can be read.
 
     Steps are along the last axis, or along the first one where it is `across`.
@@ -122,9 +123,13 @@ class Ends:
     def _unknown(self, *_: Any, **__: Any) -> NoReturn:
         raise TraceError(message(*self._verdict()))
 
-    def _verdict(self) -> tuple[Any, ...]:
+    def unreturned(self) -> tuple[str, str]:
         fix = f"read the first or the last: sol.{self._name}[..., -1]; or give the times, t_eval=, for sol.t and sol.y"
-        return f"solve_ivp: how many steps sol.{self._name} has is not known while tracing", user_line(), fix
+        return f"solve_ivp: how many steps sol.{self._name} has is not known while tracing", fix
+
+    def _verdict(self) -> tuple[Any, ...]:
+        verdict, fix = self.unreturned()
+        return verdict, user_line(), fix
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

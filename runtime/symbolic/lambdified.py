@@ -68,7 +68,7 @@ def lambdify(
 
     args         a symbol, or a sequence of them: the arguments in order. Also applied functions such as theta(t) and
                  their derivatives, MatrixSymbol and IndexedBase for arrays, and lists and matrices of all of these,
-                 which are then one argument each
+                 which are then one argument each; "x, y" and ["x", "y"] are what the expression has of these names
     expr         an expression, a matrix, or nested lists, tuples and dicts of them
     modules      a dict of names of functions without a formula and what computes them, which may be traced Python, and
                  of symbols and constants and the numbers they are; or a list of such. The names of NumPy, SciPy and
@@ -133,8 +133,8 @@ def _functions(given: list[Any]) -> dict[str, Any]:
 
 def _function(args: Any, expr: Any, functions: Mapping[str, Any], options: Mapping[str, Any]) -> Callable[..., Any]:
     """The Python function that is traced."""
-    slots = slots_of(args)
     leaves, paths, make = results_of(expr)
+    slots = slots_of(args, leaves)
     rewrites: list[tuple[Any, Any]] = []
     if options["stable"]:
         made = [stabilized(leaf) for leaf in leaves]

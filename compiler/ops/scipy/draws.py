@@ -10,23 +10,29 @@ differentiated, whose relative error falls with 1 / a.
 
 A share x of a Dirichlet distribution is beta distributed with a and the rest b of the concentrations. F is the series
 x^a (1 - x)^b / (a B(a, b)) sum of (a + b)_n / (a + 1)_n x^n, or one less that of 1 - x, whichever has smaller terms.
-All is computed in float64, and rounded to the dtype of the arguments once.
+All is computed in float64, and rounded to the dtype of the arguments once. Derivatives of the slopes are quotients of
+moments (`incomplete`) and the density, and so are theirs.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..custom import refused
 from ..library import Library
+from ..reduce import spread, sum_
 from .incomplete import in_blocks
 from .log_gamma import polygamma
 
 LARGE = 3_000.0
+
+LARGEST = 1e7
+"""Concentrations of shares, together, from which on the slope's derivatives are NaN: they are differences, which are
+wrong by 1e-4 there."""
 
 TERMS = 64
 """Terms of a series that are made together."""
@@ -123,11 +129,58 @@ def _share_slopes(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return made.astype(dtype)
 
 
-def _no_second(m: Any, inputs: Any, results: Any, cts: Any) -> list[Any]:
-    """PyTorch has none either."""
-    text = "draws from gamma and Dirichlet distributions have no second derivative: differentiate them once"
-    made_of = [v.value for v in (*cts, *inputs)]
-    return [m(refused.of(m.b, v.value.type, text, made_of)) for v in inputs]
+def _gamma_pull(m: Any, inputs: Any, results: Any, cts: Any) -> list[Any]:
+    """-F_a / f by the rule of quotients; F_aa is a moment of the tail that is short."""
+    (a, z), (s,), (ct,) = inputs, results, cts
+    is_large = m.gt(a, LARGE)
+    far, (a, z) = _far_slopes(m, a, z), [m.select(is_large, 1.0, each) for each in (a, z)]
+    log_slope, slope_of_log = m.log(z) - m.polygamma(a, n=0), (a - 1.0) / z - 1.0
+    density = m.exp(m.xlogy(a - 1.0, z) - z - m.lgamma(a))
+
+    def bent(upper: int) -> Any:
+        moment = [m.gamma_moment(a, z, n=n, upper=upper) for n in (0, 2)]
+        return moment[1] - m.polygamma(a, n=1) * moment[0]
+
+    bend = m.select(m.gt(z, a), -bent(1), bent(0)) / density
+    near = -bend - s * log_slope, -log_slope - s * slope_of_log
+    return [ct * m.select(is_large, one, other) for one, other in zip(far, near, strict=True)]
+
+
+def _far_slopes(m: Any, a: Any, z: Any) -> tuple[Any, Any]:
+    """Of (3 r^2 - r^3 + r^2 / 3a) / 2 for r^3 = z / a, which is the slope by the cube of a normal quantile."""
+    root = m.cbrt(z / a)
+    square = root * root
+    by_log = (3.0 * square - 1.5 * root * square + square / (3.0 * a)) / 3.0
+    return -by_log / a - square / (6.0 * a * a), by_log / z
+
+
+def _share_pull(m: Any, inputs: Any, results: Any, cts: Any) -> list[Any]:
+    """The same of beta distributions, -F_a / f / (1 - x), with the rest of the concentrations for b."""
+    (a, x), (s,), (ct,) = inputs, results, cts
+    b = _others(m, a)
+    both, shared = m.polygamma(a + b, n=0), m.polygamma(a + b, n=1)
+    in_a, in_b = m.log(x) - m.polygamma(a, n=0) + both, m.log1p(-x) - m.polygamma(b, n=0) + both
+    log_beta = m.lgamma(a) + m.lgamma(b) - m.lgamma(a + b)
+    density = m.exp(m.xlogy(a - 1.0, x) + m.xlog1py(b - 1.0, -x) - log_beta)
+    density = m.select(m.gt(a + b, LARGEST), math.nan, density)
+
+    def bent(upper: int) -> tuple[Any, Any]:
+        moment = {key: m.beta_moment(a, b, x, i=key[0], j=key[1], upper=upper) for key in ((0, 0), (2, 0), (1, 1))}
+        return moment[2, 0] - (m.polygamma(a, n=1) - shared) * moment[0, 0], moment[1, 1] + shared * moment[0, 0]
+
+    is_above = m.gt(x, a / (a + b))
+    bends = [m.select(is_above, -up, low) / density for up, low in zip(bent(1), bent(0), strict=True)]
+    slope = s * (1.0 - x)
+    along_a, along_b = (ct * (-bend - slope * each) / (1.0 - x) for bend, each in zip(bends, (in_a, in_b), strict=True))
+    along_x = -in_a - slope * ((a - 1.0) / x - (b - 1.0) / (1.0 - x))
+    return [along_a + _others(m, along_b), ct * (along_x + s) / (1.0 - x)]
+
+
+def _others(m: Any, x: Any) -> Any:
+    """The sum of the others along the last axis."""
+    shape = x.value.type.shape
+    whole = sum_(m.b, x.value, axes=(len(shape) - 1,))
+    return m(spread(m.b, whole, shape=shape, axes=tuple(range(len(shape) - 1)))) - x
 
 
 def _gammas(rng: np.random.Generator) -> list[Any]:
@@ -141,7 +194,7 @@ def _concentrations(rng: np.random.Generator) -> list[Any]:
 
 
 gamma_draw_slope = Library(
-    "gamma_draw_slope", lambda a, z: z, lambda a, z: slope(a, z).astype(z.dtype), _no_second, samples=_gammas)
-share_draw_slope = Library("share_draw_slope", lambda a, x: x, _share_slopes, _no_second, samples=_concentrations)
+    "gamma_draw_slope", lambda a, z: z, lambda a, z: slope(a, z).astype(z.dtype), _gamma_pull, samples=_gammas)
+share_draw_slope = Library("share_draw_slope", lambda a, x: x, _share_slopes, _share_pull, samples=_concentrations)
 
 __all__ = ["gamma_draw_slope", "share_draw_slope", "share_slope", "slope"]

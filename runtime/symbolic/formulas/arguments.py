@@ -3,8 +3,8 @@
     slots = slots_of([x, (y, theta(t)), MatrixSymbol("A", 2, 2)])     names: x, args1, A
     bind(slots, (1.0, (2.0, 3.0), np.eye(2)))                         [(x, 1.0), (y, 2.0), (theta(t), 3.0), (A, ...)]
 
-Symbols are known by what they are, never by their names: two symbols called x with other assumptions are two
-arguments, and no name is ever made into source.
+Symbols are known by what they are: two symbols called x with other assumptions are two arguments. A string is the name
+of the one symbol, matrix or indexed base of the expression that is called so, and no name is ever made into source.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..shared.library import sympy_module
+from ..shared.parts import parts_of
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,19 @@ class ArgumentSlot:
     shape: tuple[int, ...] = ()
 
 
-def slots_of(args: Any) -> list[ArgumentSlot]:
-    """A slot for each argument. TypeError for what is none, ValueError for one that stands twice."""
+def slots_of(args: Any, exprs: Sequence[Any] = ()) -> list[ArgumentSlot]:
+    """A slot for each argument. TypeError for what is none, ValueError for one that stands twice.
+
+    exprs    what is computed, in which names are looked for: "x, y" is two of them, as in SymPy
+    """
     sympy = sympy_module()
 
     if isinstance(args, (set, frozenset)):
         raise TypeError(f"lambdify: args is {told(args)}, whose order is not known: pass a list")
-    alone = isinstance(args, (str, sympy.MatrixBase, sympy.NDimArray)) or not isinstance(args, Iterable)
-    slots = [_slot(each, f"argument {k}") for k, each in enumerate([args] if alone or _is_key(args) else args)]
+    given = [name.strip() for name in args.split(",")] if isinstance(args, str) else args
+    alone = isinstance(given, (bytes, sympy.MatrixBase, sympy.NDimArray)) or not isinstance(given, Iterable)
+    named, given = _Named(exprs), [given] if alone or _is_key(given) else given
+    slots = [_slot(each, f"argument {k}", named) for k, each in enumerate(given)]
     seen: set[Any] = set()
     for slot in slots:
         for key in keys_of(slot):
@@ -55,19 +61,51 @@ def slots_of(args: Any) -> list[ArgumentSlot]:
     return slots
 
 
-def _slot(given: Any, path: str) -> ArgumentSlot:
+class _Named:
+    """Symbols, matrices and indexed bases of expressions by their names, which are looked for when one is asked."""
+
+    def __init__(self, exprs: Sequence[Any]) -> None:
+        self.exprs = exprs
+        self.known: dict[str, list[Any]] | None = None
+
+    def __call__(self, name: str, path: str) -> Any:
+        sympy = sympy_module()
+
+        if not name.isidentifier() or keyword.iskeyword(name):
+            fix = "expected a SymPy Symbol, or its name: no string is evaluated"
+            raise TypeError(f"lambdify: {path} is {told(name)}, {fix}")
+        if self.known is None:
+            self.known = {}
+            labels = set()
+            for each in reversed(parts_of(*self.exprs)):
+                if isinstance(each, (sympy.IndexedBase, sympy.MatrixSymbol)) or _is_array_symbol(each):
+                    labels.add(each.args[0])
+                elif not each.is_Symbol or each in labels:
+                    continue
+                self.known.setdefault(str(getattr(each, "name", each)), []).append(each)
+        found = self.known.get(name, [])
+        if len(found) > 1:
+            fix = f"and the expression has {len(found)} of that name: pass the symbol itself"
+            raise ValueError(f"lambdify: {path} is {told(name)}, {fix}")
+        return found[0] if found else sympy.Symbol(name)
+
+
+def _slot(given: Any, path: str, named: _Named) -> ArgumentSlot:
     sympy = sympy_module()
 
+    if isinstance(given, str):
+        return _slot(named(given, path), path, named)
     if isinstance(given, (sympy.MatrixBase, sympy.NDimArray)):
         shape = tuple(map(int, given.shape))
         flat = sympy.flatten(given) if isinstance(given, sympy.MatrixBase) else sympy.flatten(given.tolist())
-        return ArgumentSlot("matrix", path, None, tuple(_slot(e, f"{path}[{k}]") for k, e in enumerate(flat)), shape)
+        parts = [_slot(e, f"{path}[{k}]", named) for k, e in enumerate(flat)]
+        return ArgumentSlot("matrix", path, None, tuple(parts), shape)
     if isinstance(given, (sympy.MatrixSymbol, sympy.IndexedBase)) or _is_array_symbol(given):
         return ArgumentSlot("array", path, given)
     if _is_key(given):
         return ArgumentSlot("number", path, given)
     if isinstance(given, (list, tuple, sympy.Tuple)) and path.count("[") < 50:
-        return ArgumentSlot("list", path, None, tuple(_slot(e, f"{path}[{k}]") for k, e in enumerate(given)))
+        return ArgumentSlot("list", path, None, tuple([_slot(e, f"{path}[{k}]", named) for k, e in enumerate(given)]))
     fix = "sympy.Symbol('x'), f(t), Derivative(f(t), t), a MatrixSymbol, an IndexedBase, or lists and matrices of these"
     raise TypeError(f"lambdify: {path} is {told(given)}, expected a SymPy Symbol: {fix}")
 

@@ -3,7 +3,8 @@
     made, rewrites = stabilized(log(1 + exp(x)))      logaddexp(0, x), [(log(1 + exp(x)), logaddexp(0, x))]
 
 Each rule is an identity of real analysis (Higham, Accuracy and Stability of Numerical Algorithms, chapter 1; Goldberg
-1991), so what changes are rounding errors, and what overflows on the way.
+1991), so what changes are rounding errors, and what overflows on the way. What still cancels near 0 is its power series
+there (`near`), which is the same function once more.
 """
 
 from __future__ import annotations
@@ -12,26 +13,40 @@ from collections.abc import Callable
 from typing import Any
 
 from ..shared.library import codegen_module, sympy_module
+from ..shared.parts import parts_of
 from .differences import difference
+from .nearby import near
 
 
 def stabilized(e: Any) -> tuple[Any, list[tuple[Any, Any]]]:
     """The expression in stable forms, and what was replaced by what, from the inside out."""
+    sympy = sympy_module()
+
+    ruled: dict[Any, Any] = {}
     made: dict[Any, Any] = {}
     rewrites: list[tuple[Any, Any]] = []
-    stack = [(e, False)]
+    for each in parts_of(e):
+        ruled[each] = _rewritten(_rebuilt(each, ruled), rewrites)
+    stack = [(e, False)]  # from the outside in, so that what is a series has no series in it
     while stack:
         each, ready = stack.pop()
         if each in made:
             continue
-        if not ready:
+        if ready:
+            same = all(made[a] is ruled[a] for a in each.args)
+            made[each] = ruled[each] if same else _rewritten(_rebuilt(each, made), [])
+        elif (found := near(each, ruled[each])) is not None:
+            made[each] = sympy.Piecewise((found.value, found.condition), (ruled[each], True))
+            rewrites.append((each, made[each]))
+        else:
             stack.append((each, True))
             stack.extend((a, False) for a in each.args if a not in made)
-            continue
-        args = [made[a] for a in each.args]
-        built = each if not args or all(a is b for a, b in zip(args, each.args, strict=True)) else each.func(*args)
-        made[each] = _rewritten(built, rewrites)
     return made[e], rewrites
+
+
+def _rebuilt(e: Any, made: dict[Any, Any]) -> Any:
+    args = [made[a] for a in e.args]
+    return e if all(a is b for a, b in zip(args, e.args, strict=True)) else e.func(*args)
 
 
 def _rewritten(e: Any, rewrites: list[tuple[Any, Any]]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,8 @@ ROWS = 5
 def _matrix(x: SymbolicArray) -> Any:
     sympy = sympy_module()
 
-    if len(x.shape) != 2 or max(x.shape, default=0) > ROWS:
-        read = f"single matrices of up to {ROWS} rows"
-        raise NoExpression(f"sympy() reads linear algebra of {read}, and not of {x.shape}")
+    if len(x.shape) != 2 or max(x.shape) > ROWS:
+        raise NoExpression(f"sympy() reads linear algebra of matrices of up to {ROWS} rows, and not of {x.shape}")
     return sympy.Matrix(*x.shape, x.all())
 
 
@@ -90,8 +90,33 @@ def _logarithm(op: Op, a: SymbolicArray) -> Sequence[SymbolicArray]:
     return [SymbolicArray((), lambda: parts[0]), SymbolicArray((), lambda: parts[1])]
 
 
+def _of_each(rule: Callable[..., Sequence[SymbolicArray]]) -> Callable[..., Sequence[SymbolicArray]]:
+    """A rule for one matrix as one for a batch of them, whose number may be any index."""
+
+    def made(reading: Any, op: Op, args: Sequence[SymbolicArray]) -> Sequence[SymbolicArray]:
+        axes = len(args[0].shape) - 2
+        if not axes:
+            return rule(op, *args)
+        known: dict[tuple[Any, ...], Sequence[SymbolicArray]] = {}
+
+        def element(k: int, *index: Any) -> Any:
+            number = index[:axes]
+            if number not in known:
+                parts = [SymbolicArray(x.shape[axes:], partial(_within, x, number)) for x in args]
+                known[number] = rule(op, *parts)
+            return known[number][k][index[axes:]]
+
+        return [SymbolicArray(r.type.static_shape(), partial(element, k)) for k, r in enumerate(op.results)]
+
+    return made
+
+
+def _within(x: SymbolicArray, number: tuple[Any, ...], *index: Any) -> Any:
+    return x[(*number, *index)]
+
+
 def _one(rule: Callable[..., SymbolicArray]) -> Callable[..., Sequence[SymbolicArray]]:
-    return lambda reading, op, args: [rule(op, *args)]
+    return _of_each(lambda op, *args: [rule(op, *args)])
 
 
 RULES: dict[Any, Callable[..., Sequence[SymbolicArray]]] = {
@@ -100,7 +125,7 @@ RULES: dict[Any, Callable[..., Sequence[SymbolicArray]]] = {
     solutions.det: _one(_det),
     solutions.cofactor: _one(_cofactor),
     factor.cholesky: _one(_cholesky),
-    solutions.slogdet: lambda reading, op, args: _logarithm(op, *args),
+    solutions.slogdet: _of_each(_logarithm),
 }
 
 __all__ = ["RULES"]

@@ -40,8 +40,10 @@ def joined(function: Callable[..., Any], *parts: Any) -> Any:
 
 def written_out(e: Any) -> Any:
     """An expression without such names in it."""
-    inner = found(e, *kinds())
-    return e.xreplace({x: x.doit() for x in inner}) if inner else e
+    made: dict[Any, Any] = {}
+    for x in found(e, *kinds()):  # of which an inner one is in front of those that it is in
+        made[x] = x.func(*[part.xreplace(made) for part in x.args]).doit()
+    return e.xreplace(made) if made else e
 
 
 class Named:

@@ -56,8 +56,10 @@ def _hankel(sign: float, scaled: bool) -> Callable[..., Any]:
 
 
 def _wofz(m: Complex, z: Pair) -> Pair:
-    """exp(-x^2), and Dawson's integral."""
-    x = _real_part(z)
+    """Of real numbers exp(-x^2), and Dawson's integral."""
+    if z.zero != "im":
+        return Pair(m, *Functions(m.b).faddeeva(z.re, z.im))
+    x = z.re
     return Pair(m, m.real.exp(-(x * x)), Functions(m.b).dawsn(x) * (2 / math.sqrt(math.pi)))
 
 

@@ -1,6 +1,6 @@
 """scipy.stats' distributions of vectors and of covariances on traced values: multivariate_normal, dirichlet, wishart.
 
-Where SciPy looks at values and raises (a point outside of the simplex, a covariance that is none) the result is NaN.
+What SciPy looks at values for and raises (a point outside of the simplex, too few degrees of freedom), the call raises.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ....ops.linalg.solutions import triangular
 from ...array import Array, here, unknown
 from ...patched.recoded import recode
 from ...promotion import as_operand, conform
+from ..ordering import holds
 from ..ufuncs import where
 from .densities import gammaln, xlogy
 from .scipy_functions import apply, as_float
@@ -103,7 +104,8 @@ def _covariances(name: str, x: Any, df: Any, scale: Any) -> tuple[int, Any, Any,
             f"shape {tuple(scale.shape)}, with several of them along the last axis"
         )
     p = scale.shape[0]
-    steps = where(df > p - 1, gammaln(0.5 * (df - np.arange(p))), math.nan)
+    _refused(df <= p - 1, "Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
+    steps = gammaln(0.5 * (df - np.arange(p)))
     return p, x, scale, df, 0.25 * p * (p - 1) * math.log(math.pi) + np.sum(steps)
 
 
@@ -156,8 +158,8 @@ def _normal_entropy(mean: Any, cov: Any) -> Any:
 # ---- distributions on the simplex, and of counts
 
 
-def _simplex(alpha: Any, x: Any) -> tuple[Any, Any, Any]:
-    """Points along the first axis, of which the last coordinate may be left out, and whether they are some."""
+def _simplex(alpha: Any, x: Any) -> tuple[Any, Any]:
+    """Points along the first axis, of which the last coordinate may be left out."""
     alpha, x = f64(alpha), f64(x)
     if x.shape[0] + 1 == alpha.shape[0]:
         x = np.concatenate([x, 1 - np.sum(x, axis=0, keepdims=True)])
@@ -166,15 +168,32 @@ def _simplex(alpha: Any, x: Any) -> tuple[Any, Any, Any]:
             "Vector 'x' must have either the same number of entries as, or one entry fewer than, parameter vector"
             f" 'a', but alpha.shape = {alpha.shape} and x.shape = {x.shape}."
         )
-    alpha = np.reshape(alpha, (-1, *(1,) * (x.ndim - 1)))
-    good = np.all((x >= 0) & (x <= 1) & ((x > 0) | (alpha >= 1)), axis=0) & (np.abs(np.sum(x, axis=0) - 1) <= 1e-9)
-    return alpha, x, good & np.all(alpha > 0)
+    alpha = _positive(np.reshape(alpha, (-1, *(1,) * (x.ndim - 1))))
+    _refused(x < 0, "Each entry in 'x' must be greater than or equal to zero.")
+    _refused(x > 1, "Each entry in 'x' must be smaller or equal one.")
+    _refused((x == 0) & (alpha < 1), "Each entry in 'x' must be greater than zero if its alpha is less than one.")
+    apart = np.abs(np.sum(x, axis=0) - 1) > 1e-9
+    _refused(apart, "The input vector 'x' must lie within the normal simplex.")
+    return alpha, x
+
+
+def _positive(alpha: Any) -> Any:
+    _refused(alpha <= 0, "All parameters must be greater than 0")
+    return alpha
+
+
+def _refused(where_wrong: Any, text: str) -> None:
+    """ValueError in the call if this is true anywhere; here and now of what is not traced."""
+    if isinstance(where_wrong, Array):
+        holds(np.logical_not(np.any(where_wrong)), text)
+    elif np.any(where_wrong):
+        raise ValueError(text)
 
 
 def _dirichlet(of: Any, x: Any, alpha: Any) -> Any:
-    alpha, x, good = _simplex(alpha, x)
+    alpha, x = _simplex(alpha, x)
     beta = np.sum(gammaln(alpha)) - gammaln(np.sum(alpha))
-    return where(good, np.sum(xlogy(alpha - 1, x), axis=0) - beta, math.nan)
+    return np.sum(xlogy(alpha - 1, x), axis=0) - beta
 
 
 def _multinomial(of: Any, x: Any, n: Any, p: Any) -> Any:
@@ -204,14 +223,15 @@ def _exponential(logarithm: Any) -> Any:
 
 
 def _dirichlet_entropy(of: Any, alpha: Any) -> Any:
-    alpha = f64(alpha)
+    alpha = _positive(f64(alpha))
     total, psi = np.sum(alpha), partial(apply, "psi")
     beta = np.sum(gammaln(alpha)) - gammaln(total)
     return beta + (total - alpha.shape[0]) * psi(total) - np.sum((alpha - 1) * psi(alpha))
 
 
 def _dirichlet_mean(of: Any, alpha: Any) -> Any:
-    return f64(alpha) / np.sum(f64(alpha))
+    alpha = _positive(f64(alpha))
+    return alpha / np.sum(alpha)
 
 
 def _dirichlet_variance(of: Any, alpha: Any) -> Any:
