@@ -63,9 +63,9 @@ def _cholesky_factor(m: Any, a: Any) -> tuple[Value | None, int]:
     return None, 0
 
 
-def _are_small(a: Any, b: Any) -> bool:
+def are_small(a: Type, b: Type) -> bool:
     """Whether systems are written out."""
-    return small.is_small(a.value.type) and small.is_small(b.value.type)
+    return small.is_small(a) and small.is_small(b)
 
 
 def _inverse_written(m: Any, a: Any) -> Any:
@@ -77,8 +77,7 @@ def _inverse_written(m: Any, a: Any) -> Any:
     rows = small.elements(m, a)
     zero, one = (m.number(v, rows[0][0].value.type) for v in (0.0, 1.0))
     lu = small.LU(m, rows)
-    return small.matrix(m, lu.existing(lu.solve([[one if i == j else zero for j in range(len(rows))]
-                                                 for i in range(len(rows))])))  # fmt: skip
+    return small.matrix(m, lu.solve([[one if i == j else zero for j in range(len(rows))] for i in range(len(rows))]))
 
 
 inverse = Library(
@@ -97,12 +96,12 @@ def _solve(a: np.ndarray, b: np.ndarray, turned: int) -> np.ndarray:
 
 
 def _solve_written(m: Any, a: Any, b: Any, turned: int) -> Any:
-    if not _are_small(a, b):
+    if not are_small(a.value.type, b.value.type):
         return _by_factors(m, a, b, turned)
     lu, columns = small.LU(m, small.elements(m, a)), b.value.type.shape[-1]
     of_rows = b.value.type.rank == 2 and columns > 1  # rows are vectors; of a batch, each element is one
     lu, right = (lu.along(columns), small.lines(m, b)) if of_rows else (lu, small.elements(m, b))
-    made = lu.existing((lu.solve_transposed if turned else lu.solve)(right))
+    made = (lu.solve_transposed if turned else lu.solve)(right)
     return (small.of_lines if of_rows else small.matrix)(m, made)
 
 
@@ -155,7 +154,7 @@ def _triangular_pull(m: Any, inputs: Any, results: Any, cts: Any, upper: int, tu
 
 
 def _triangular_written(m: Any, a: Any, b: Any, upper: int, turned: int) -> Any:
-    if not _are_small(a, b):
+    if not are_small(a.value.type, b.value.type):
         if not lapack.is_called(a.value.type, b.value.type):
             return None
         return m(lapack.trsm(m.b, a.value, b.value, upper=upper, turned=turned))
@@ -187,6 +186,17 @@ def substituted(m: Any, a: Any, b: Any, upper: bool = False, turned: bool = Fals
     if isinstance(a, Pair) or isinstance(b, Pair):
         return m.triangular(m.pair(a), m.pair(b), upper=int(upper), turned=int(turned))
     return m(m.b.emit(triangular, a.value, b.value, upper=int(upper), turned=int(turned))[0])
+
+
+def _is_singular(a: np.ndarray) -> np.ndarray:
+    return np.linalg.slogdet(a)[0] == 0
+
+
+singular = Library(
+    "singular", lambda a: scalar(a).with_dtype("bool"), _is_singular, samples=squares,
+    written=lambda m, a: small.LU(m, small.elements(m, a)).is_singular() if small.is_small(a.value.type) else None,
+)
+"""Whether LU comes to a pivot of zero: of the same factors as those that solve, where these are written out."""
 
 
 # ---- determinants
@@ -278,5 +288,5 @@ slogdet = Library(
     samples=squares, written=_slogdet_written,
 )  # fmt: skip
 
-__all__ = ["cofactor", "det", "inverse", "pinv", "scalar", "slogdet", "solve", "solved", "squares",
-           "substituted", "triangular"]
+__all__ = ["are_small", "cofactor", "det", "inverse", "pinv", "scalar", "singular", "slogdet", "solve", "solved",
+           "squares", "substituted", "triangular"]
