@@ -141,5 +141,5 @@ def test_logarithms_keep_their_digits_beside_poles_and_far_away(function: Any, e
 
 
 def test_what_is_small_is_no_zero_beside_an_infinity() -> None:
-    z = np.array([complex(-1e300, np.inf), complex(-800.0, np.nan), complex(-np.inf, np.inf)])
+    z: Any = np.array([complex(-1e300, np.inf), complex(-800.0, np.nan), complex(-np.inf, np.inf)])
     np.testing.assert_array_equal(np.isnan(pullback.jit(np.exp)(z)), [True, True, False])

@@ -168,6 +168,19 @@ def test_blocks_are_right_to_second_order(function: Callable[..., Any]) -> None:
     np.testing.assert_allclose(made, want, rtol=1e-5, atol=1e-6)
 
 
+def test_what_lies_beside_blocks_is_no_zero_to_divide_by() -> None:
+    def f(A: Any) -> Any:
+        y = np.zeros(len(A))
+        for k in range(1, len(A)):
+            y[:k] = 0.5 * y[:k] + 1.0 / (A[:k, :k] @ A[0, :k]) + 1.0 / np.sum(A[:k, k:], axis=1)
+        return np.sum(np.sqrt(y))
+
+    A, e = 1 + RNG.random((20, 20)), RNG.standard_normal((20, 20))
+    want = (f(A + 1e-6 * e) - f(A - 1e-6 * e)) / 2e-6
+    assert np.sum(grad(f)(A) * e) == pytest.approx(want, rel=1e-6)
+    assert len(jit(f).ir("graph", A).splitlines()) < 300  # type: ignore[attr-defined]
+
+
 def test_masks_of_two_axes_cross() -> None:
     def f(x: Any) -> Any:
         both = np.outer(x[x > 0], np.exp(x[x < 1]))

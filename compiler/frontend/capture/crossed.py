@@ -74,10 +74,15 @@ def product(m: Machine, function: Any, a: Any, b: Any) -> Any:
     if not all(0 < rank <= 2 for rank in ranks):
         return refuse(m, function.__name__)
     one, two = (dict(x.masks) if isinstance(x, Selection) else {} for x in (a, b))
-    inner = one.pop(1, None), two.pop(ranks[1], None)
-    if (inner[0] is None) != (inner[1] is None) or not (inner[0] is None or same_mask(m, inner[0], inner[1])):
+    rows, columns = one.pop(1, None), two.pop(ranks[1], None)
+    if rows is None or columns is None:
+        if rows is not columns:
+            return refuse(m, function.__name__)
+        x, y = whole(m, a), whole(m, b)
+    elif same_mask(m, rows, columns):
+        x, y = filled(m, a, 0, {1}), filled(m, b, 0, {ranks[1]})
+    else:
         return refuse(m, function.__name__)
-    x, y = (whole(m, v) if inner[0] is None else filled(m, v, 0) for v in (a, b))
     masks = ({ranks[1]: one[2]} if 2 in one else {}) | two
     return rewrapped(m, call(m, function, [x, y], {}), masks)
 
@@ -85,7 +90,7 @@ def product(m: Machine, function: Any, a: Any, b: Any) -> Any:
 def reduced(m: Machine, function: Any, x: Crossed, axes: tuple[int, ...], kwargs: dict[str, Any], fill: Any) -> Any:
     """A fold for which the fill is the unit, along some axes."""
     over = {x.rank - axis for axis in axes}
-    made = call(m, function, [filled(m, x, fill)], {**kwargs, "axis": axes if len(axes) > 1 else axes[0]})
+    made = call(m, function, [filled(m, x, fill, over)], {**kwargs, "axis": axes})
     lost = 0 if kwargs.get("keepdims") else 1
     masks = {end - lost * sum(other < end for other in over): k for end, k in x.masks.items() if end not in over}
     return rewrapped(m, made, masks)

@@ -54,10 +54,11 @@ def spread_mask(m: Machine, mask: Array, axis: int, rank: int) -> Any:
     return wrap(m, Array(m.now, m.value(mask)).reshape(shape))
 
 
-def filled(m: Machine, x: Selection, fill: Any) -> Any:
-    """The whole array with a number where nothing is selected."""
+def filled(m: Machine, x: Selection, fill: Any, along: set[int] | None = None) -> Any:
+    """The whole array with a number where nothing is selected, by all masks or those along axes from the end."""
     made = whole(m, x)
-    for end, mask in x.masks.items():
+    for end in x.masks if along is None else along & x.masks.keys():
+        mask = x.masks[end]
         made = call(m, np.where, [spread_mask(m, mask, x.rank - end, x.rank), made, fill], {})
     return made
 
