@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -111,3 +112,34 @@ def test_jacobians_refuse_complex_numbers_as_pytorch_does() -> None:
             transform(lambda x, z: x * z.abs())(x, z)
         with pytest.raises(RuntimeError, match=f"{name}: Expected all outputs to be real.*view_as_real"):
             transform(lambda x: x * (1 + 2j))(x)
+
+
+FAR = [complex(c) + 10.0**k * np.exp(1j * turn) * np.array([1, 1j])[k % 2]
+       for c in (0, 1, -1, 1j, -1j) for k in (-300, -161, -20, -9, -3, 5, 17, 160, 300) for turn in (0.3, 2.9, -1.3)
+       if k >= -20 or c in (0,)]  # fmt: skip
+BESIDE: Any = np.array([*FAR, 1 + 1e-300j, -1 - 1e-300j, -1 + 1e-9j, 1e-300 + 1j, -1e-200 - 1j, 1 + 1e-160j])
+
+
+@pytest.mark.parametrize(
+    ("function", "exact", "slope"),
+    [
+        (np.log, mpmath.log, lambda w: 1 / w), (np.log1p, lambda w: mpmath.log(1 + w), lambda w: 1 / (1 + w)),
+        (np.arctan, mpmath.atan, lambda w: 1 / (1 + w * w)), (np.arctanh, mpmath.atanh, lambda w: 1 / (1 - w * w)),
+    ],
+)  # fmt: skip
+def test_logarithms_keep_their_digits_beside_poles_and_far_away(function: Any, exact: Any, slope: Any) -> None:
+    values = pullback.jit(lambda z: function(z))(BESIDE)
+    slopes = pullback.grad(lambda z: np.sum(function(z)), holomorphic=True)(BESIDE)
+    with mpmath.workdps(700):
+        for z, value, made in zip(BESIDE, values, slopes, strict=True):
+            w = mpmath.mpc(z.real, z.imag)
+            for got, want in ((value.real, exact(w).real), (value.imag, exact(w).imag)):
+                assert abs(got - want) <= 4e-15 * abs(want) + 1e-307, (z, value)
+            want = slope(w)
+            if abs(want) < 1e300:
+                assert abs(mpmath.mpc(made.real, made.imag) - want) <= 4e-15 * abs(want) + 1e-307, (z, made)
+
+
+def test_what_is_small_is_no_zero_beside_an_infinity() -> None:
+    z: Any = np.array([complex(-1e300, np.inf), complex(-800.0, np.nan), complex(-np.inf, np.inf)])
+    np.testing.assert_array_equal(np.isnan(pullback.jit(np.exp)(z)), [True, True, False])

@@ -1,11 +1,13 @@
 """np.linalg under a trace where it has no result: NumPy's errors from compiled code, and what has no derivative."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
 
+import pullback as torch
 from pullback.compiler.settings import settings
 from pullback.runtime.transforms import grad, jit
 from pullback.runtime.vmap import vmap
@@ -65,6 +67,25 @@ def test_what_is_singular_is_asked_of_the_pivots(n: int) -> None:
     both(np.eye(n), np.ones(n))
     assert both.ir("optimized").count(" = require ") == 1
     assert solve(np.zeros((0, 0)), np.zeros((0, 2))).shape == (0, 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_matrices_of_few_rows_are_singular_where_numpys_are(n: int) -> None:
+    """Whichever pivot is the first that is zero, beside infinities too; no results are NaN altogether."""
+    rng, b = np.random.default_rng(n), np.ones((n, 2))
+    solve, inverse, tell = jit(LA.solve), jit(LA.inv), jit(LA.slogdet)
+    for _ in range(150):
+        a = rng.integers(-1, 2, (n, n)).astype(float)
+        a[0, -1] = rng.choice([a[0, -1], np.inf])
+        with np.errstate(all="ignore"):
+            sign, logarithm = LA.slogdet(a)
+        if np.isfinite(a).all():
+            np.testing.assert_allclose(tell(a), (sign, logarithm), atol=1e-12)
+            made = torch.linalg.solve_ex(torch.tensor(a), torch.tensor(b)).result.numpy()
+            np.testing.assert_allclose(made, LA.solve(a, b) if sign else np.full((n, 2), np.nan), atol=1e-12)
+        for function, given in ((solve, (a, b)), (inverse, (a,))):
+            with pytest.raises(LA.LinAlgError) if sign == 0 else nullcontext():
+                function(*given)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])

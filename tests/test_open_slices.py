@@ -88,9 +88,42 @@ def quotients_below(A, b):
     return y
 
 
+def elimination_by_products(A, b):
+    A = A.copy()
+    for k in range(len(b)):
+        A[k + 1 :, k:] -= np.outer(A[k + 1 :, k] / A[k, k], A[k, k:])
+    return A @ b
+
+
+def elimination_by_columns(A, b):
+    A, n = A.copy(), len(b)
+    for k in range(n - 1):
+        A[k + 1 :, k] /= A[k, k]
+        A[k + 1 :, k + 1 :] -= A[k + 1 :, k][:, None] * A[k, k + 1 :]
+    return A @ b
+
+
+def products_of_blocks(A, b):
+    A = A.copy()
+    for k in range(1, len(b)):
+        A[k:, k:] = np.sin(A[k:, k:] - 0.1 / len(b) * (A[k:, :k] @ A[:k, k:]) + np.sum(A[k:, :k]) * 1e-3)
+        A[:k, k:] *= b[k:]
+        A[k:, :k] = np.float32(0.5)
+    return A @ b
+
+
+def sums_of_blocks(A, b):
+    B = np.zeros_like(A)
+    for k in range(1, len(b)):
+        B[k] = np.sum(A[:k, k:])
+        B[k, :k] += np.sum(A[:k, :k], axis=1) + A[:k, :k] @ b[:k]
+        B[:k, k] += np.sum(np.sin(A[:k, k:]), axis=-1)
+    return B @ b
+
+
 LOOPS = [
     back_substitution, forward_substitution, cholesky, means_so_far, elimination_by_rows, cholesky_by_columns,
-    quotients_below,
+    quotients_below, elimination_by_products, elimination_by_columns, products_of_blocks, sums_of_blocks,
 ]  # fmt: skip
 
 
@@ -105,7 +138,7 @@ def test_loops_over_rows_stay_loops(function: Callable[..., Any]) -> None:
 
     compiled: Any = jit(loss)
     np.testing.assert_allclose(compiled(A, b), loss(A, b), rtol=1e-12)
-    assert len(compiled.ir("graph", A, b).splitlines()) < 200
+    assert len(compiled.ir("graph", A, b).splitlines()) < 300
     of_matrix, of_vector = grad(loss, argnums=(0, 1))(A, b)
     h = 1e-6
     want = (loss(A + h * E, b + h * e) - loss(A - h * E, b - h * e)) / (2 * h)
@@ -123,6 +156,40 @@ def test_stores_of_all_kinds() -> None:
         want = (np.asarray(f(b + 1e-5 * e)) - np.asarray(f(b - 1e-5 * e))) / 2e-5
         made = given(b) @ e if f is loss else given(b)
         np.testing.assert_allclose(made, want, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("function", [elimination_by_products, products_of_blocks, sums_of_blocks])
+def test_blocks_are_right_to_second_order(function: Callable[..., Any]) -> None:
+    n = 7
+    A, b, e = RNG.standard_normal((n, n)) + 4 * np.eye(n), RNG.standard_normal(n), RNG.standard_normal((n, n))
+    loss = lambda A: np.sum(np.sin(function(A, b)))  # noqa: E731
+    made = np.tensordot(hessian(loss)(A), e, 2)
+    want = (grad(loss)(A + 1e-5 * e) - grad(loss)(A - 1e-5 * e)) / 2e-5
+    np.testing.assert_allclose(made, want, rtol=1e-5, atol=1e-6)
+
+
+def test_what_lies_beside_blocks_is_no_zero_to_divide_by() -> None:
+    def f(A: Any) -> Any:
+        y = np.zeros(len(A))
+        for k in range(1, len(A)):
+            y[:k] = 0.5 * y[:k] + 1.0 / (A[:k, :k] @ A[0, :k]) + 1.0 / np.sum(A[:k, k:], axis=1)
+        return np.sum(np.sqrt(y))
+
+    A, e = 1 + RNG.random((20, 20)), RNG.standard_normal((20, 20))
+    want = (f(A + 1e-6 * e) - f(A - 1e-6 * e)) / 2e-6
+    assert np.sum(grad(f)(A) * e) == pytest.approx(want, rel=1e-6)
+    assert len(jit(f).ir("graph", A).splitlines()) < 300  # type: ignore[attr-defined]
+
+
+def test_masks_of_two_axes_cross() -> None:
+    def f(x: Any) -> Any:
+        both = np.outer(x[x > 0], np.exp(x[x < 1]))
+        return np.sum(both / (1 + both))
+
+    for x in (np.array([-1.0, 0.5, 2.0, 0.3]), np.array([-1.0, -2.0]), np.array([2.0, 3.0])):
+        np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-14)
+        want = [(f(x + e) - f(x - e)) / 2e-6 for e in 1e-6 * np.eye(len(x))]
+        np.testing.assert_allclose(grad(f)(x), want, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex128])
@@ -196,6 +263,15 @@ def changed_in_place(x, n):
     return np.sum(y)
 
 
+def block_kept(x, n):
+    y = np.zeros((n, n)) + x
+    for i in range(1, n):
+        before = y[:i, i:]
+        y[0] = y[0] * 1.01
+        y[i] = np.sum(before) * 0.01 + x
+    return np.sum(y)
+
+
 def stored_into(x, n):
     y = np.zeros((n, 2)) + x
     for i in range(n):
@@ -212,7 +288,9 @@ def from_the_end(x, n):
     return np.sum(y)
 
 
-@pytest.mark.parametrize("function", [kept, kept_turned, in_a_list, changed_in_place, stored_into, from_the_end])
+@pytest.mark.parametrize(
+    "function", [kept, kept_turned, block_kept, in_a_list, changed_in_place, stored_into, from_the_end]
+)
 def test_views_see_stores_and_negative_ends_count_from_the_end(function: Callable[..., Any]) -> None:
     n = 30
     np.testing.assert_allclose(jit(lambda x: function(x, n))(0.3), function(0.3, n), rtol=1e-12)

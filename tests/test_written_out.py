@@ -104,3 +104,20 @@ def test_products_of_four_by_four_are_made_of_vectors() -> None:
     function: Any = jit(walk)
     function(MOVE, RNG.normal(size=(50, 4, 4)))
     assert str(function.ir("loops")).count("by 4 = 1 x <4>") >= 2
+
+
+def test_what_cannot_be_in_lanes_keeps_nothing_else_from_it() -> None:
+    """The solutions for a matrix are vectors, though the loop that makes them puts four numbers together, too."""
+
+    def walk(a: Any, zs: Any) -> Any:
+        x, p = zs[0], a
+        for z in zs:
+            s = p + np.eye(4)
+            x, p = x + p @ np.linalg.solve(s, z - x), p - p @ np.linalg.solve(s, p) + 0.1 * a
+        return x @ p @ x
+
+    function: Any = jit(walk)
+    given = MOVE @ MOVE.T, RNG.normal(size=(50, 4))
+    np.testing.assert_allclose(function(*given), walk(*given), rtol=1e-9)
+    in_lanes = str(function.ir("loops")).split("by 4 = 1 x <4>")[1:]
+    assert any(part.split("for ")[0].count("select") > 4 for part in in_lanes)

@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
 from ..patched.patches import unpatched
-from .arrays import get_array, shape_of, wrap
+from .arrays import get_array, wrap
 from .calls import call
+from .crossed import each, outer, product, reduced
 from .machine import Machine
 from .numbers import binary
 from .selecting import array, count_of, filled, refuse, same_mask, some, whole
-from .selections import Selection
-from .values import Poison, Ref, is_array, is_list
+from .selections import Crossed, Selection
+from .values import Poison, is_list
 
 Meaning = Callable[..., Any]
 MEANINGS: dict[Any, Meaning] = {}
@@ -74,34 +74,12 @@ def _is_law(function: Any) -> bool:
 # ---- element by element
 
 
-def _shape(m: Machine, x: Any) -> tuple[int, ...]:
-    return shape_of(m, x) if is_array(x) else () if isinstance(x, Array) else np.shape(x)
-
-
 def elementwise(m: Machine, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """A function of elements: the same on the whole arrays, whose selected axes stand in line."""
     def act(*given: Any) -> Any:
         return call(m, function, [*given[: len(args)]], dict(zip(kwargs, given[len(args) :], strict=True)))
 
-    return _each(m, act, [*args, *kwargs.values()])
-
-
-def _each(m: Machine, act: Callable[..., Any], given: list[Any]) -> Any:
-    like = next(x for x in given if isinstance(x, Selection))
-    rank = 0
-    for x in given:
-        if isinstance(x, Selection):
-            if x.from_end != like.from_end or not same_mask(m, x, like):
-                refuse(m, "an operation of other elements")
-            rank = max(rank, x.rank)
-            continue
-        if isinstance(x, tuple) or (isinstance(x, Ref) and not is_array(x)):
-            refuse(m, "a list")
-        shape = () if isinstance(x, (type, str, np.dtype)) or x is None else _shape(m, x)
-        rank = max(rank, len(shape))
-        if len(shape) >= like.from_end and shape[-like.from_end] != 1:
-            refuse(m, "an operation of an array of another size")
-    return again(m, act(*[whole(m, x) for x in given]), like, rank - like.from_end)
+    return each(m, act, [*args, *kwargs.values()])
 
 
 def again(m: Machine, made: Any, like: Selection, axis: int) -> Any:
@@ -114,7 +92,7 @@ def operate(m: Machine, fn: Any, a: Any, b: Any) -> Any:
     """A binary operator or comparison."""
     if fn is operator.matmul:
         return _product(m, np.matmul, [a, b], {})
-    return _each(m, lambda x, y: binary(m, fn, x, y), [a, b])
+    return each(m, lambda x, y: binary(m, fn, x, y), [a, b])
 
 
 def of_first(m: Machine, function: Any, args: Any, kwargs: dict[str, Any], place: int = 0) -> Any:
@@ -155,6 +133,9 @@ def _reduce(within: Meaning, *known: str) -> Meaning:
         axes = _axes(x, args, kwargs, set(known)) if isinstance(x, Selection) else None
         if not isinstance(x, Selection) or axes is None or any(_holds(m, y) for y in (*args[1:], *kwargs.values())):
             return refuse(m, getattr(function, "__name__", str(function)))
+        if isinstance(x, Crossed):
+            fill = _UNITS.get(function)
+            return refuse(m, function.__name__) if fill is None else reduced(m, function, x, axes, kwargs, fill)
         if x.axis in axes:
             return within(m, function, x, axes, kwargs)
         made = call(m, function, [whole(m, x), *args[1:]], kwargs)
@@ -255,17 +236,12 @@ def _scan(m: Machine, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 @of(np.matmul, np.dot)
 def _product(m: Machine, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    a, b = args
-    shapes = [x.values.shape if isinstance(x, Selection) else _shape(m, x) for x in (a, b)]
-    if kwargs or not all(0 < len(s) <= 2 for s in shapes):
-        return refuse(m, function.__name__)
-    inner = [isinstance(a, Selection) and a.from_end == 1, isinstance(b, Selection) and b.axis == 0]
-    if all(inner) and same_mask(m, a, b):
-        return call(m, function, [filled(m, a, 0), filled(m, b, 0)], {})
-    if any(inner) or (isinstance(a, Selection) and isinstance(b, Selection)):
-        return refuse(m, function.__name__)
-    x, axis = (a, 0) if isinstance(a, Selection) else (b, len(shapes[0]) - 1)
-    return again(m, call(m, function, [whole(m, a), whole(m, b)], {}), x, axis)
+    return product(m, function, *args) if len(args) == 2 and not kwargs else refuse(m, function.__name__)
+
+
+@of(np.outer)
+def _outer(m: Machine, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    return outer(m, *args) if len(args) == 2 and not kwargs else refuse(m, "np.outer")
 
 
 @of(np.linalg.norm)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -305,11 +304,12 @@ def _may_view(function: Any, at: int) -> Any:
 
     def found(m: Machine, *args: Any) -> Any:
         made, given = function(m, *args), args[at] if isinstance(args[at], list | tuple) else (args[at],)
-        if isinstance(args[0], np.ufunc) or not any(isinstance(x, Selection) and x.view for x in given):
+        is_new = isinstance(args[0], np.ufunc) or args[0] is np.outer
+        if is_new or not any(isinstance(x, Selection) and x.view for x in given):
             return made
         if isinstance(made, tuple):
-            return tuple([replace(x, view=True) if isinstance(x, Selection) else x for x in made])
-        return replace(made, view=True) if isinstance(made, Selection) else made
+            return tuple([x.as_view() if isinstance(x, Selection) else x for x in made])
+        return made.as_view() if isinstance(made, Selection) else made
 
     return found
 

@@ -22,7 +22,6 @@ from .calls import call
 from .machine import Machine
 from .numbers import binary
 from .selections import FIX, Selection
-from .tables import Table
 from .values import Ref, is_array, is_scalar
 
 _NOT_BASIC = (tuple, list, dict, str, np.ndarray)
@@ -55,9 +54,13 @@ def spread_mask(m: Machine, mask: Array, axis: int, rank: int) -> Any:
     return wrap(m, Array(m.now, m.value(mask)).reshape(shape))
 
 
-def filled(m: Machine, x: Selection, fill: Any) -> Any:
-    """The whole array with a number where nothing is selected."""
-    return call(m, np.where, [spread_mask(m, x.mask, x.axis, x.rank), whole(m, x), fill], {})
+def filled(m: Machine, x: Selection, fill: Any, along: set[int] | None = None) -> Any:
+    """The whole array with a number where nothing is selected, by all masks or those along axes from the end."""
+    made = whole(m, x)
+    for end in x.masks if along is None else along & x.masks.keys():
+        mask = x.masks[end]
+        made = call(m, np.where, [spread_mask(m, mask, x.rank - end, x.rank), made, fill], {})
+    return made
 
 
 def count_of(m: Machine, mask: Array) -> Array:
@@ -74,19 +77,6 @@ def count_of(m: Machine, mask: Array) -> Array:
 def some(m: Machine, x: Selection, error: type[Exception], text: str) -> None:
     """It must not be empty."""
     m.require(binary(m, operator.gt, count_of(m, x.mask), 0), error, text)
-
-
-def refuse_aliases(m: Machine, x: Any) -> None:
-    """An in-place operator gives a name a new selection: no other name or container may see it."""
-    if not isinstance(x, Selection):
-        return
-    if x.view:
-        m.refuse("an in-place operator on a slice of which values tell the length", "write a[i:j] += y")
-    names = sum(v is x for frame in {*m.frames, *m.kept} for v in frame.vars.values())
-    contents = [v.values if isinstance(v, Table) else v for v in m.heap.values()
-                if isinstance(v, (tuple, list, Table))]
-    if names > 1 or any(i is x for v in contents for i in v):
-        m.refuse("an in-place operator on what a mask selects, which other names may see", "write x = x + y")
 
 
 # ---- one mask
@@ -345,6 +335,6 @@ def _scattered(m: Machine, ref: Ref, key: tuple[Any, ...], place: Selection, v: 
 SELECTING[0], SELECTING[1] = select, at_selected
 
 __all__ = [
-    "array", "count_of", "filled", "get_selected", "places_of", "put_masked", "refuse", "refuse_aliases",
-    "same_mask", "some", "store_selected", "whole",
+    "array", "count_of", "filled", "get_selected", "places_of", "put_masked", "refuse", "same_mask",
+    "some", "store_selected", "whole",
 ]  # fmt: skip

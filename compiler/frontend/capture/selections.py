@@ -10,7 +10,7 @@ the first that is selected: whatever is computed of it fails, or is no number, o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..array import Array
@@ -52,3 +52,28 @@ class Selection:
     def from_end(self) -> int:
         """The axis, counted from the last one, which is 1."""
         return self.rank - self.axis
+
+    @property
+    def masks(self) -> dict[int, Array]:
+        """The masks by the axes along which they select, counted from the last one."""
+        return {self.from_end: self.mask}
+
+    def as_view(self) -> Selection:
+        return replace(self, view=True)
+
+
+class Crossed(Selection):
+    """What masks of several axes select: whoever asks for the one mask or axis leaves it to the values of a call."""
+
+    def __init__(self, values: Array, masks: dict[int, Array], view: bool = False) -> None:
+        for name, value in (("values", values), ("_masks", masks), ("places", False), ("view", view)):
+            object.__setattr__(self, name, value)
+
+    mask = axis = property(Selection._refuse)  # type: ignore[assignment]
+
+    @property
+    def masks(self) -> dict[int, Array]:
+        return self._masks  # type: ignore[attr-defined]
+
+    def as_view(self) -> Crossed:
+        return Crossed(self.values, self.masks, True)

@@ -22,9 +22,9 @@ from .frames import Raised
 from .indexed import change_where, is_mask
 from .iterate import every
 from .machine import STATEMENTS, Machine
+from .open_slices import refuse_aliases
 from .parts import native
 from .regions import branch, read_name
-from .selecting import refuse_aliases
 from .selections import Selection
 from .values import UNDEF, is_array, is_dict, is_list, is_scalar
 from .views import stored_into

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...ir.graph import Op
 from ...ir.measure import is_open
-from ...loops import Apply, Buffer, Load, Number
+from ...loops import Apply, Axis, Buffer, Guarded, Load, Number, Variable
 from ...ops.contract import contract
 from ...ops.elementwise import Elementwise
 from ...ops.reduce import max_, min_, sum_
@@ -26,6 +26,7 @@ TEXT = 1600  # elements that are written out together
 ONE = 8  # elements from which a nest on its own is better made of vectors, and half of them too
 ROW = 16
 LANES = (4, 8)  # elements along an axis that are made as one vector
+_PLAIN = (Load, Apply, Number, Variable, Guarded)
 LONG = 30  # elements of plain arithmetic that are as much text as an elementary function
 
 
@@ -47,8 +48,39 @@ def written_out(statements: Sequence[Nest | Multiply], kept: set[Buffer]) -> Row
         moving = [e.buffer for e in reachable(tops(n)) if isinstance(e, Load) and e.gathered]
         for buffer in moving + [s.buffer for s in n.stores if s.fold or s.gathered]:
             local.pop(buffer, None)
-    nests = [_in_lanes(replace(n, partials=1), local) for n in nests]
+    nests = [made for n in nests for made in _by_lanes(replace(n, partials=1), local)]
     return Rows((), tuple(nests), tuple(local), straight=True)
+
+
+def _by_lanes(nest: Nest, local: Container[Buffer]) -> list[Nest]:
+    """A nest in lanes, or those of its parts that can be, and the rest: one that cannot would keep all others apart."""
+    made = _in_lanes(nest, local)
+    if made.vector is not None or nest.asserts:
+        return [made]
+    groups: dict[Axis | None, list[Nest]] = {}
+    for part in _apart(nest):
+        groups.setdefault(_in_lanes(part, local).vector, []).append(part)
+    return [_in_lanes(_together(nest, group), local) for group in groups.values()]
+
+
+def _apart(nest: Nest) -> list[Nest]:
+    """A nest's stores, and its folds with what follows them; together stays what reads another one's results."""
+    parts = [replace(nest, stores=(s,), folds=(), after=(), reduced=0) for s in nest.stores]
+    parts += [replace(nest, stores=())] if nest.folds else []
+    writes = [{s.buffer for s in (*p.stores, *p.folds, *p.after)} for p in parts]
+    touches = [w | {e.buffer for e in reachable(tops(p)) if isinstance(e, Load)}
+               for p, w in zip(parts, writes, strict=True)]  # fmt: skip
+    found: list[list[int]] = []
+    for k in range(len(parts)):
+        with_it = [g for g in found if any(writes[k] & touches[j] or writes[j] & touches[k] for j in g)]
+        found = [g for g in found if g not in with_it] + [sorted([k, *(j for g in with_it for j in g)])]
+    return [_together(nest, [parts[k] for k in g]) for g in found]
+
+
+def _together(nest: Nest, parts: Sequence[Nest]) -> Nest:
+    """Parts of a nest as one."""
+    folds = next((p for p in parts if p.folds), parts[0])
+    return replace(folds, stores=tuple(s for s in nest.stores if any(s in p.stores for p in parts)))
 
 
 def _in_lanes(nest: Nest, local: Container[Buffer]) -> Nest:
@@ -56,7 +88,7 @@ def _in_lanes(nest: Nest, local: Container[Buffer]) -> Nest:
     if nest.asserts or any(s.fold or s.over or s.gathered for s in (*nest.stores, *nest.after)):
         return nest
     found = reachable(tops(nest))
-    if any(not isinstance(e, (Load, Apply, Number)) or e.dtype not in ("f64", "bool") for e in found):
+    if any(not isinstance(e, _PLAIN) or e.dtype not in ("f64", "bool") for e in found):
         return nest
     if any(isinstance(e, Apply) and work([e]) > HEAVY // 2 for e in found):
         return nest
@@ -66,6 +98,8 @@ def _in_lanes(nest: Nest, local: Container[Buffer]) -> Nest:
     for axis in reversed(nest.axes[: len(nest.axes) - nest.reduced]):
         put = [s.offset.factor(axis) for s in (*nest.stores, *nest.folds, *nest.after)]
         if axis.extent not in LANES or any(factor != 1 for factor in put):
+            continue
+        if any(index.factor(axis) for e in found if isinstance(e, Guarded) for index, _, _ in e.ranges):
             continue
         if all(e.offset.factor(axis) in ((0, 1) if e.buffer in local else (0, 1, 2, 3, 4)) for e in loads):
             return replace(nest, vector=axis, width=axis.extent, unroll=1)

@@ -11,6 +11,9 @@ from . import ends
 from .ends import infinite as _infinite
 from .pair import Pair
 
+_FAR, _NEAR = 1e15, 1e-8
+"""Sizes beyond which, and below which, a square may be no number of the narrower floats, and 1 is little beside it."""
+
 
 def _eq(m: Any, x: Any, y: Any) -> Any:
     x, y = m.both(x, y)
@@ -35,9 +38,12 @@ def _wild(r: Any, x: Any) -> Any:
 
 def _times(r: Any, x: Any, y: Any) -> Any:
     """x * y, but zero where one is zero and the other infinite or NaN."""
-    first, second = r.and_(r.eq(x, 0), _wild(r, y)), r.and_(r.eq(y, 0), _wild(r, x))
-    made = r.select(second, r.select(r.lt(x, 0), -y, y), x * y)
-    return r.select(first, r.select(r.lt(y, 0), -x, x), made)
+    return r.select(r.and_(r.eq(x, 0), _wild(r, y)), r.select(r.lt(y, 0), -x, x), _of_zeros(r, x, y))
+
+
+def _of_zeros(r: Any, x: Any, y: Any) -> Any:
+    """x * y, but zero where y is and x infinite or NaN."""
+    return r.select(r.and_(r.eq(y, 0), _wild(r, x)), r.select(r.lt(x, 0), -y, y), x * y)
 
 
 def _waves(r: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -63,11 +69,21 @@ def _exp(m: Any, z: Pair) -> Pair:
         return Pair(m, r.cos(z.im), r.sin(z.im))
     size, (c, s) = r.exp(z.re), _waves(r, z.re, z.im)
     s = r.select(r.and_(r.eq(z.re, -math.inf), _wild(r, z.im)), 0, s)
-    return Pair(m, _times(r, size, c), _times(r, size, s))
+    return Pair(m, _of_zeros(r, size, c), _of_zeros(r, size, s))  # it may be zero because it is small
+
+
+def _plain_log(m: Any, z: Pair) -> Pair:
+    return Pair(m, m.real.log(_abs(m, z)), angle(m, z))
 
 
 def _log(m: Any, z: Pair) -> Pair:
-    return Pair(m, m.real.log(_abs(m, z)), angle(m, z))
+    """Where |z| is about 1, by |z|^2 - 1, of which the larger part's share is a product without a loss of digits."""
+    r, x, y = m.real, z.re, z.im
+    size = _abs(m, z)
+    near = r.and_(r.lt(0.5, size), r.lt(size, 2.0))
+    more = r.select(r.lt(r.abs(x), r.abs(y)), (y - 1.0) * (y + 1.0) + x * x, (x - 1.0) * (x + 1.0) + y * y)
+    along = r.select(near, 0.5 * r.log1p(r.select(near, more, 0)), r.log(r.select(near, 1, size)))
+    return Pair(m, along, angle(m, z))
 
 
 def _sqrt(m: Any, z: Pair) -> Pair:
@@ -130,7 +146,7 @@ def _along_i(function: Callable[[Any, Pair], Pair]) -> Callable[[Any, Pair], Pai
 def _pow(m: Any, x: Any, y: Any) -> Pair:
     x, y = m.both(x, y)
     nothing, base = _is_zero(y), _is_zero(x)
-    made = _exp(m, y * _log(m, m.select(base, m.pair(1.0, x), x)))
+    made = _exp(m, y * _plain_log(m, m.select(base, m.pair(1.0, x), x)))
     return m.select(nothing, 1.0, m.select(base, _of_zero(m, y), made))
 
 
@@ -143,8 +159,13 @@ def _of_zero(m: Any, y: Pair) -> Any:
 
 
 def _log1p(m: Any, z: Pair) -> Pair:
+    """By the square of |1 + z| less 1; beside the pole and far away, where that has lost its digits, by |1 + z|."""
     r, x, y = m.real, z.re, z.im
-    along = r.select(r.or_(_infinite(r, x), _infinite(r, y)), math.inf, 0.5 * r.log1p(x * (2.0 + x) + y * y))
+    size = _abs(m, Pair(m, 1.0 + x, y))
+    apart = r.or_(r.lt(size, 0.5), r.lt(_FAR, size))
+    near, size = r.select(apart, 0, x * (2.0 + x) + y * y), r.select(apart, size, 1)
+    along = r.select(apart, r.log(size), 0.5 * r.log1p(near))
+    along = r.select(r.or_(_infinite(r, x), _infinite(r, y)), math.inf, along)
     return Pair(m, along, r.arctan2(y, 1.0 + x))
 
 
@@ -182,9 +203,24 @@ def _arccosh(m: Any, z: Pair) -> Pair:
 
 
 def _arctanh(m: Any, z: Pair) -> Pair:
+    """The real part for x >= 0, of which that for -x is the negative: 1/4 log1p(4 x / h^2), where h is |1 - z|.
+
+    Far away it is 1 / z + i pi/2, and beside the pole (log 4 x) / 4 - (log h) / 2: h^2 is there no number, or zero.
+    """
     r, x, y = m.real, z.re, z.im
-    along = 0.25 * r.log1p(4.0 * x / ((1.0 - x) * (1.0 - x) + y * y))
-    return ends.of_arctanh(m, z, Pair(m, along, 0.5 * r.arctan2(2.0 * y, (1.0 - x) * (1.0 + x) - y * y)))
+    left = r.lt(x, 0)
+    a = r.select(left, -x, x)  # no abs: its slope at zero is none
+    size = _abs(m, Pair(m, 1.0 - a, y))
+    far, pole = r.lt(_FAR, size), r.lt(size, _NEAR)
+    square = r.select(r.or_(far, pole), 1, (1.0 - a) * (1.0 - a) + y * y)
+    away, beside = r.select(far, size, 1), r.select(pole, size, 1)
+    near = 0.25 * r.log(r.select(pole, 4.0 * a, 1)) - 0.5 * r.log(beside)
+    along = r.select(pole, near, 0.25 * r.log1p(4.0 * a / square))
+    along = r.select(far, a / away / away, along)
+    along = r.select(left, -along, along)
+    turned = 0.5 * r.arctan2(2.0 * y, r.select(far, 1, (1.0 - x) * (1.0 + x) - y * y))
+    turned = r.select(far, r.copysign(math.pi / 2, y) - y / away / away, turned)
+    return ends.of_arctanh(m, z, Pair(m, along, turned))
 
 
 def _along_minus_i(function: Callable[[Any, Pair], Pair]) -> Callable[[Any, Pair], Pair]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import reduce
 from typing import Any
 
 from ...ir.types import Type
@@ -66,7 +65,12 @@ def _spread(m: Any, x: Any, columns: int) -> Any:
 
 
 class LU:
-    """P A = L U, where the swaps are remembered as the conditions under which they take place."""
+    """P A = L U, where the swaps are remembered as the conditions under which they take place.
+
+    Below a pivot of zero there are zeros only, of which its reciprocal makes NaNs: they reach all that follows, so a
+    singular matrix needs no look on the way, which the next pivot would wait for. `upper` is D^-1 U, with the pivots
+    in D: so an unknown waits for a product and a difference of each one before, not for its own pivot as well.
+    """
 
     def __init__(self, m: Any, a: Rows) -> None:
         self.m, self.rows = m, [list(row) for row in a]
@@ -79,17 +83,20 @@ class LU:
                 self.swaps.append((k, i, larger))
                 exchange(m, self.rows, k, i, larger)
             pivot = self.rows[k][k]
-            self.inverses.append(1.0 / m.select(m.eq(pivot, 0.0), 1.0, pivot))  # below it there are zeros only
+            inverse = 1.0 / pivot
+            self.inverses.append(m.select(m.eq(pivot, 0.0), math.nan, inverse) if k == n - 1 else inverse)
             for i in range(k + 1, n):
                 factor = self.rows[i][k] * self.inverses[k]
                 self.rows[i][k] = factor
                 for j in range(k + 1, n):
                     self.rows[i][j] = self.rows[i][j] - factor * self.rows[k][j]
+        self.upper = [[x * inverse for x in row] for row, inverse in zip(self.rows, self.inverses, strict=True)]
 
     def along(self, columns: int) -> LU:
         """The same for right sides whose rows are values of so many elements."""
         made = copy(self)
         made.rows = [[_spread(self.m, x, columns) for x in row] for row in self.rows]
+        made.upper = [[_spread(self.m, x, columns) for x in row] for row in self.upper]
         made.inverses = [_spread(self.m, x, columns) for x in self.inverses]
         made.swaps = [(k, i, _spread(self.m, larger, columns)) for k, i, larger in self.swaps]
         return made
@@ -107,9 +114,9 @@ class LU:
             for k in range(i):
                 x[i] = [p - self.rows[i][k] * q for p, q in zip(x[i], x[k], strict=True)]
         for i in reversed(range(n)):
-            for k in range(i + 1, n):
-                x[i] = [p - self.rows[i][k] * q for p, q in zip(x[i], x[k], strict=True)]
             x[i] = [p * self.inverses[i] for p in x[i]]
+            for k in reversed(range(i + 1, n)):
+                x[i] = [p - self.upper[i][k] * q for p, q in zip(x[i], x[k], strict=True)]
         return x
 
     def solve_transposed(self, b: Rows) -> Rows:
@@ -117,22 +124,18 @@ class LU:
         m, n, x = self.m, len(self.rows), [list(row) for row in b]
         for i in range(n):
             for k in range(i):
-                x[i] = [p - self.rows[k][i] * q for p, q in zip(x[i], x[k], strict=True)]
-            x[i] = [p * self.inverses[i] for p in x[i]]
+                x[i] = [p - self.upper[k][i] * q for p, q in zip(x[i], x[k], strict=True)]
+        x = [[p * inverse for p in row] for row, inverse in zip(x, self.inverses, strict=True)]
         for i in reversed(range(n)):
-            for k in range(i + 1, n):
+            for k in reversed(range(i + 1, n)):
                 x[i] = [p - self.rows[k][i] * q for p, q in zip(x[i], x[k], strict=True)]
         for k, i, larger in reversed(self.swaps):
             exchange(m, x, k, i, larger)
         return x
 
-    def existing(self, x: Rows) -> Rows:
-        """NaN in all places where a pivot is zero."""
-        return _unless(self.m, [self.m.eq(p, 0.0) for p in self.pivots], x)
-
     def is_singular(self) -> Any:
-        """Whether a pivot is zero."""
-        return reduce(self.m.or_, [self.m.eq(p, 0.0) for p in self.pivots])
+        """Whether a pivot is zero: those after the first such one are NaN."""
+        return _any(self.m, [self.m.eq(p, 0.0) for p in self.pivots])
 
     def sign(self) -> Any:
         """1, or -1 where the number of swaps is odd."""
@@ -145,7 +148,7 @@ class LU:
         made = self.sign()
         for p in self.pivots:
             made = made * p
-        return made
+        return self.m.select(self.is_singular(), 0.0, made)
 
     def sign_and_logarithm(self) -> tuple[Any, Any]:
         """Of the determinant; 0 and -inf where it is zero."""
@@ -154,7 +157,8 @@ class LU:
             sign = sign * self.m.sign(p)
             part = self.m.log(self.m.abs(p))
             total = part if total is None else total + part
-        return sign, total
+        bad = self.is_singular()
+        return self.m.select(bad, 0.0, sign), self.m.select(bad, -math.inf, total)
 
 
 def substituted(m: Any, a: Rows, b: Rows, from_below: bool) -> Rows:
@@ -176,10 +180,15 @@ def exchange(m: Any, rows: Rows, i: int, j: int, under: Any) -> None:
     rows[j] = [m.select(under, p, q) for p, q in pairs]
 
 
-def _unless(m: Any, bad: list[Any], x: Rows) -> Rows:
+def _any(m: Any, bad: list[Any]) -> Any:
     wrong = bad[0]
     for each in bad[1:]:
         wrong = m.or_(wrong, each)
+    return wrong
+
+
+def _unless(m: Any, bad: list[Any], x: Rows) -> Rows:
+    wrong = _any(m, bad)
     return [[m.select(wrong, math.nan, p) for p in row] for row in x]
 
 

@@ -63,9 +63,9 @@ def _cholesky_factor(m: Any, a: Any) -> tuple[Value | None, int]:
     return None, 0
 
 
-def _are_small(a: Any, b: Any) -> bool:
+def _are_small(a: Type, b: Type) -> bool:
     """Whether systems are written out."""
-    return small.is_small(a.value.type) and small.is_small(b.value.type)
+    return small.is_small(a) and small.is_small(b)
 
 
 def _inverse_written(m: Any, a: Any) -> Any:
@@ -77,8 +77,7 @@ def _inverse_written(m: Any, a: Any) -> Any:
     rows = small.elements(m, a)
     zero, one = (m.number(v, rows[0][0].value.type) for v in (0.0, 1.0))
     lu = small.LU(m, rows)
-    return small.matrix(m, lu.existing(lu.solve([[one if i == j else zero for j in range(len(rows))]
-                                                 for i in range(len(rows))])))  # fmt: skip
+    return small.matrix(m, lu.solve([[one if i == j else zero for j in range(len(rows))] for i in range(len(rows))]))
 
 
 inverse = Library(
@@ -97,12 +96,12 @@ def _solve(a: np.ndarray, b: np.ndarray, turned: int) -> np.ndarray:
 
 
 def _solve_written(m: Any, a: Any, b: Any, turned: int) -> Any:
-    if not _are_small(a, b):
+    if not _are_small(a.value.type, b.value.type):
         return _by_factors(m, a, b, turned)
     lu, columns = small.LU(m, small.elements(m, a)), b.value.type.shape[-1]
     of_rows = b.value.type.rank == 2 and columns > 1  # rows are vectors; of a batch, each element is one
     lu, right = (lu.along(columns), small.lines(m, b)) if of_rows else (lu, small.elements(m, b))
-    made = lu.existing((lu.solve_transposed if turned else lu.solve)(right))
+    made = (lu.solve_transposed if turned else lu.solve)(right)
     return (small.of_lines if of_rows else small.matrix)(m, made)
 
 
@@ -155,7 +154,7 @@ def _triangular_pull(m: Any, inputs: Any, results: Any, cts: Any, upper: int, tu
 
 
 def _triangular_written(m: Any, a: Any, b: Any, upper: int, turned: int) -> Any:
-    if not _are_small(a, b):
+    if not _are_small(a.value.type, b.value.type):
         if not lapack.is_called(a.value.type, b.value.type):
             return None
         return m(lapack.trsm(m.b, a.value, b.value, upper=upper, turned=turned))
