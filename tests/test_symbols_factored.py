@@ -30,12 +30,14 @@ def test_random_sums_to_second_order(seed: int) -> None:
     draw, at = random.Random(seed), np.random.default_rng(seed).uniform(0.5, 2, len(SYMBOLS))
     e = sp.Add(*[sp.Mul(*draw.choices(FACTORS, k=draw.randint(1, 5))) for _ in range(draw.randint(2, 14))])
     f = lambdify([SYMBOLS], e)
-    exact = dict(zip(SYMBOLS, map(sp.Rational, at), strict=True))
-    sizes = sum(abs(float(term.xreplace(exact).evalf(30))) for term in sp.Add.make_args(e))
+    exact: Any = dict(zip(SYMBOLS, map(sp.Rational, at), strict=True))
+    terms: Any = sp.Add.make_args(e)
+    sizes = sum(abs(float(term.xreplace(exact).evalf(30))) for term in terms)
     for made, want in (
         (f(at), e), (grad(f)(at), [e.diff(s) for s in SYMBOLS]), (hessian(f)(at), sp.hessian(e, SYMBOLS).tolist())
     ):  # fmt: skip
-        values = [float(sp.sympify(each).xreplace(exact).evalf(30)) for each in np.ravel(np.array(want, dtype=object))]
+        parts: Any = [sp.sympify(each) for each in np.ravel(np.array(want, dtype=object))]
+        values = [float(each.xreplace(exact).evalf(30)) for each in parts]
         np.testing.assert_allclose(np.ravel(made), values, rtol=1e-13, atol=1e-12 * (1 + sizes))
 
 

@@ -175,6 +175,7 @@ class Body:
     def _number(self, op: Op) -> None:
         if isinstance(op.prim, Elementwise):
             (r,), (form,) = op.results, forms(op, [self.reader(a) for a in op.args])
+            assert isinstance(form, Map)
             self.env[r] = form.value([Affine()] * r.type.rank)
             return
         for r, form in zip(op.results, forms(op, [self.reader(a) for a in op.args]), strict=True):

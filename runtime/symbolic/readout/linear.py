@@ -65,6 +65,10 @@ def _det(op: Op, a: SymbolicArray) -> SymbolicArray:
     return SymbolicArray((), lambda: value)
 
 
+def _singular(op: Op, a: SymbolicArray) -> SymbolicArray:
+    return SymbolicArray((), lambda: sympy_module().Eq(_determinant(_matrix(a)), 0))
+
+
 def _cofactor(op: Op, a: SymbolicArray) -> SymbolicArray:
     return _back(_adjugate(_matrix(a)).T)
 
@@ -123,6 +127,7 @@ RULES: dict[Any, Callable[..., Sequence[SymbolicArray]]] = {
     solutions.inverse: _one(_inverse),
     solutions.solve: _one(_solve),
     solutions.det: _one(_det),
+    solutions.singular: _one(_singular),
     solutions.cofactor: _one(_cofactor),
     factor.cholesky: _one(_cholesky),
     solutions.slogdet: _of_each(_logarithm),

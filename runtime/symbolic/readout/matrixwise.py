@@ -310,6 +310,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     solutions.inverse: _of_matrix(lambda op, a: a.I),
     solutions.solve: _of_matrix(_solve),
     solutions.det: _of_matrix(lambda op, a: sympy_module().Determinant(a)),
+    solutions.singular: _of_matrix(lambda op, a: sympy_module().Eq(sympy_module().Determinant(a), 0)),
     solutions.slogdet: _of_matrix(_logarithm),
     solutions.cofactor: _of_matrix(_cofactor),
 }
