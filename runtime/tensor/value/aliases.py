@@ -176,7 +176,9 @@ def replaced(owner: Any, value: Any, tape: Any) -> bool:
     if not (value._is_late or has_history(value)) or value._kind_of() is not owner._kind_of() or value._flags & SPECIAL:
         return False
     passing = 1 << value._number if value._is_late and value._serial == tape.serial else 0
-    if value._storage is not None or not _may_write(owner, tape, passing):
+    if value._storage is not None or any(each() is not None for each in owner._waiting or ()):
+        return False  # who waits to be the memory that it had is not to get what is written
+    if not _may_write(owner, tape, passing):
         return False
     _without_history(tensor_types[0].copy_, (owner, value), {})
     owner._written -= 1  # backward need not know of it

@@ -305,7 +305,8 @@ class History(Operators):
         """Have the memory of another tensor; who saved this one reads that."""
         tell_alias(self)
         tape, hidden = tapes.tape, self._is_late or has_history(self)
-        written = may_change(self)  # by calls that may run again, and would write to what it is from now on
+        # by calls that may run again, and would write to what it is from now on; unseen writes are not counted
+        written = may_change(self) or not (self._is_late or self._cell.array is not None)
         if hidden or written or self._flags & (PART | SPECIAL) or other._kind_of() is not self._kind_of() or crowd.on:
             self._moved()
         self._serial = 0  # calls of before find what it was then on the tape
