@@ -19,6 +19,10 @@ class Buffers:
         self.a, self.b = (torch.full((2,), v, dtype=torch.float64) for v in (1.0, 2.0))
         self.w = torch.ones(2, dtype=torch.float64, requires_grad=True)
         self.kept: Any = None
+        self.part: Any = None
+
+    def exchange(self) -> None:
+        self.a.data, self.b.data = self.b.data, self.a.data
 
 
 MOVES: dict[str, Callable[[Buffers], Any]] = {
@@ -39,6 +43,10 @@ MOVES: dict[str, Callable[[Buffers], Any]] = {
     "move the parameter": lambda s: s.w.detach().add_(1.0),
     "replace the parameter": lambda s: setattr(s.w, "data", s.a * 0.5),
     "look": lambda s: s.a.tolist(),
+    "exchange": lambda s: s.exchange(),
+    "take a part": lambda s: setattr(s, "part", s.a[:1]),
+    "take all of it": lambda s: setattr(s, "part", s.a.view(1, 2)),
+    "write the part": lambda s: s.part is not None and s.part.mul_(0.5),
 }
 
 
@@ -55,6 +63,7 @@ def run(torch: Any, moves: list[str], backward: bool) -> list[Any]:
             for move in moves:
                 MOVES[move](s)
         found.append([s.a.tolist(), s.b.tolist(), s.w.tolist(), s.kept.tolist(), y.item()])
+        found.append([] if s.part is None else s.part.tolist())
     return found
 
 

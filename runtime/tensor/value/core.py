@@ -52,13 +52,12 @@ class Core(Late):
     _seen = 0
     _grad: Core | None
     _accumulator: ref[AccumulateGrad] | None = None
-    _retains = False
+    _retains = _inference = False
     #: functions of the gradient of a leaf, and functions of the leaf when its `grad` has been added to
     _hooks: Table | None = None
     _posts: Table | None = None
     #: of a view, where it was made if that is why it must not be written to while gradients are kept
     _origin = ""
-    _inference = False
     #: what counts its writes, where backward need not know of them
     _counter: Counter | None = None
     #: how often it was written to in memory that it had before
@@ -91,6 +90,8 @@ class Core(Late):
         """The tensor of which it is a view."""
         if self._flags & UNTOLD:
             self._tell()
+        if self._storage is not None and self._storage.left:
+            self._whole = self._storage.stayed(self._whole)
         return self._whole
 
     @_base.setter
@@ -346,5 +347,4 @@ def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...]
 
 __all__ = [  # with what stands elsewhere
     "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "OWN", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all",
-    "apply_now", "input_cell", "instances_are", "number_of", "requires", "wrap",
-]  # fmt: skip
+    "apply_now", "input_cell", "instances_are", "number_of", "requires", "wrap"]  # fmt: skip

@@ -93,6 +93,20 @@ class Storage(Home):
         tensor = swapped.tensor()
         self.left = (*[s for s in self.left if (t := s.tensor()) is not None and t is not tensor], swapped)
 
+    def stayed(self, tensor: Any) -> Any:
+        """What views of a tensor that has left are views of: the memory that it had; of one that has not, itself.
+
+        It is made for who asks, as a storage that kept it would keep itself.
+        """
+        left = next((s for s in self.left if s.tensor() is tensor), None)
+        if left is None or tensor is None or tensor._storage is self:
+            return tensor
+        cls: Any = type(tensor)
+        made = cls.__new__(cls)
+        made._cell, made._node, made._whole = Cell(left.kind, None), None, None
+        made._storage, made._path, made._seen = self, left.path, -1
+        return made
+
     def read(self, array: np.ndarray, path: Path, cell: Cell, seen: int) -> Cell:
         """A part of `array`, which is NumPy's memory or what `self.cell` holds: `cell`, which was read in the edition
         `seen`, if it holds that still."""
@@ -207,13 +221,15 @@ class Swapped(Home):
     before   the home until then
     tensor   the tensor; leaf says whether it required a gradient of its own, node and index where else it stood
     count    how often it had been written to
+    kind, path   what it was, and which part of the memory
     """
 
-    __slots__ = ("before", "tensor", "leaf", "node", "index", "count")
+    __slots__ = ("before", "tensor", "leaf", "node", "index", "count", "kind", "path")
 
     def __init__(self, before: Home, tensor: Any, count: int) -> None:
         self.before, self.tensor, self.count, self.leaf = before, ref(tensor), count, tensor._requires
         self.node, self.index = tensor._node and ref(tensor._node), tensor._index
+        self.kind, self.path = tensor._kind_of(), tensor._path
 
     def __getattr__(self, name: str) -> Any:
         """Its version, and who wrote to it last: those of the memory of before."""
