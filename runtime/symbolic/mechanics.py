@@ -202,37 +202,53 @@ def _known(made: Equations, parameters: Any, inputs: Any) -> tuple[list[Any], li
 
 
 def occurring(expressions: Sequence[Any], t: Any) -> tuple[set[Any], set[Any]]:
-    """Their free symbols, and their functions of t and derivatives of these.
-
-    SymPy's own property goes through a subexpression as often as it occurs, which grows faster than what there is to
-    go through; what is in nodes that bind symbols is still told by SymPy.
-    """
+    """Their free symbols, and their functions of t and derivatives of these."""
     from sympy.core.function import AppliedUndef
     from sympy.physics.mechanics import find_dynamicsymbols
 
-    sympy = sympy_module()
-    plain = sympy.Basic.free_symbols
+    parts, binding = _parts(expressions)
+    symbols, moving = _symbols(parts, binding), set()
+    for e in parts:
+        if isinstance(e, (AppliedUndef, sympy_module().Derivative)) and _symbols(*_parts([e])) == {t}:
+            moving.add(e)
+        elif e in binding:
+            moving |= find_dynamicsymbols(e)
+    return symbols, moving
+
+
+def _parts(expressions: Sequence[Any]) -> tuple[set[Any], set[Any]]:
+    """All parts of expressions, each once, and those that bind symbols, whose own parts are not among them.
+
+    SymPy's `free_symbols` goes through a subexpression as often as it occurs, which grows faster than what there is to
+    go through.
+    """
+    plain = sympy_module().Basic.free_symbols
     ways: dict[type, Any] = {}  # by the classes: asked themselves, functions have what FunctionClass tells of them
-    found: set[Any] = set()
-    moving: set[Any] = set()
-    seen: set[Any] = set()
+    parts: set[Any] = set()
+    binding: set[Any] = set()
     below = list(expressions)
     while below:
         e = below.pop()
-        if e in seen:
+        if e in parts:
             continue
-        seen.add(e)
+        parts.add(e)
         kind = type(e)
         if kind not in ways:
             ways[kind] = next(vars(each)["free_symbols"] for each in kind.__mro__ if "free_symbols" in vars(each))
-        if isinstance(e, (AppliedUndef, sympy.Derivative)) and e.free_symbols == {t}:
-            moving.add(e)
         if ways[kind] is plain:
             below += e.args
-        else:
+        elif e.args:
+            binding.add(e)
+    return parts, binding
+
+
+def _symbols(parts: set[Any], binding: set[Any]) -> set[Any]:
+    """The free symbols of parts: what SymPy tells of those that bind some."""
+    found: set[Any] = set()
+    for e in parts:
+        if e.is_Atom or e in binding:
             found |= e.free_symbols
-            moving |= find_dynamicsymbols(e) if e.args else set()
-    return found, moving
+    return found
 
 
 __all__ = ["Motion", "equations_of_motion"]
