@@ -148,7 +148,7 @@ REFUSED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("an array of dtype object", lambda x: x + np.array([1, None, 2]), "known are bool"),
     ("an array of dtype float128", lambda x: x + np.ones(3, np.longdouble), ".astype(float)"),
     ("returned an array of dtype <U1", lambda x: np.array(["a"]), "return NumPy arrays"),
-    ("does not take", lambda x: x << 1, "x.astype(float)"),
+    ("does not take", lambda x: x << 1, "x.astype(int)"),
     ("einsum", lambda x: np.einsum("ij->i", x), "one letter for each axis"),
 ]
 

@@ -101,7 +101,7 @@ DECORATED: list[Callable[[], Any]] = [
     lambda: pullback.custom_vjp(3),  # type: ignore[arg-type]
     lambda: pullback.custom_jvp(squares).defjvp(3),  # type: ignore[arg-type]
     lambda: pullback.implicit(3),  # type: ignore[arg-type]
-    lambda: pullback.lambdify("x", 1),
+    lambda: pullback.lambdify("2x", 1),
     lambda: pullback.parse("graph @f("),
     lambda: pullback.build(squares, (1.0,), name="a b"),
     lambda: pullback.build(broken, (1.0,), name="a"),

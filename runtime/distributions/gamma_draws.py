@@ -12,6 +12,7 @@ from typing import Any
 from ...compiler.ops.scipy.draws import gamma_draw_slope, share_draw_slope
 from ..tensor.calls.calls import recorded
 from ..tensor.face.functions import finfo
+from ..tensor.face.queries import promote_types
 from ..tensor.ops.folds.reductions import back, total
 from ..tensor.ops.random.distributions import drawn_gamma
 from ..tensor.trace.fragments.fragments import RESULT, Operation
@@ -62,6 +63,9 @@ OVER_RATE = Operation(
 @recorded
 def over_rate(drawn: Any, rate: Any) -> Any:
     """Draws of rate 1 by a rate of the same shape; none is zero, whose logarithm is infinite, and no gradient tells."""
+    if drawn.dtype != rate.dtype:
+        dtype = promote_types(drawn.dtype, rate.dtype)
+        drawn, rate = drawn.to(dtype), rate.to(dtype)
     return apply(OVER_RATE, (drawn, rate), (finfo(drawn.dtype).tiny,))
 
 
