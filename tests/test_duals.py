@@ -11,7 +11,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import pullback
 from pullback.compiler.ops import duals
-from pullback.compiler.ops.duals import NoSlopes
+from pullback.compiler.ops.duals import NoSlopes, plain
 from pullback.runtime.symbolic.slopes import values_and_slopes
 
 x, y, z = sp.symbols("x y z")
@@ -21,6 +21,9 @@ FORMULAS = [
     sp.Max(x, y) - sp.Min(y, z), sp.Abs(x - y) * sp.sign(z - x), sp.Piecewise((x * y, x < y), (z / y, True)),
     sp.atan2(y, x) + sp.tanh(z) - sp.log(x), 1 / (x + y) - 2 / x, -x, sp.Mod(z, x) * sp.floor(y), sp.erf(x * z), y**5,
     sp.Piecewise((sp.sqrt(x - y), x > y), (z, True)), sp.cosh(x) * sp.acos(y / 2), sp.Integer(3), 2**x,
+    sp.expand_trig(sp.sin(x - z)) * sp.cos(x + y), sp.Piecewise((sp.cos(x), x < y), (sp.sin(x), True)),
+    sp.Piecewise((sp.cos(x), x < y), (sp.cos(z) - 1 / x, True)), (sp.cos(x) - z) / (sp.cos(z) - x),
+    -sp.Max(-x, sp.cos(z)),
 ]  # fmt: skip
 
 
@@ -30,9 +33,9 @@ def test_slopes_are_those_of_the_adjoint(formula: Any) -> None:
     both = values_and_slopes(f, [x, z])
 
     def ours(*at: Any) -> Any:
-        (value,), (slopes,) = both(*at)
+        m, (value,), (slopes,) = both(*at)
         assert set(slopes) <= {k for k, s in enumerate((x, z)) if formula.has(s)}
-        return np.stack([value, slopes.get(0, 0.0), slopes.get(1, 0.0)])
+        return np.stack([m.array(each) for each in (value, *[plain(slopes.get(k, (0.0, False))) for k in (0, 1)])])
 
     for at in ((1.3, 0.7, 2.1), (0.7, 1.3, 0.4)):
         if formula.subs(dict(zip((x, y, z), at, strict=True))).evalf().is_real:
@@ -43,8 +46,28 @@ def test_slopes_are_those_of_the_adjoint(formula: Any) -> None:
 def test_slopes_of_slopes_are_the_second_derivatives() -> None:
     formula = sp.sin(x * y) ** 2 / (z + x)
     both = values_and_slopes(pullback.lambdify([x, y, z], formula), [x])
-    found = pullback.grad(lambda a: both(a, 0.7, 2.0)[1][0][0])(1.3)
+
+    def slope(a: Any) -> Any:
+        m, _, (slopes,) = both(a, 0.7, 2.0)
+        return m.array(plain(slopes[0]))
+
+    found = pullback.grad(slope)(1.3)
     assert found == pytest.approx(float(formula.diff(x, 2).subs({x: 1.3, y: 0.7, z: 2.0})), rel=1e-13)
+
+
+def test_slopes_share_what_the_formula_has() -> None:
+    """sin(x - z), written out: its slopes are cos(x) cos(z) + sin(x) sin(z), by z with the other sign."""
+    both = values_and_slopes(pullback.lambdify([x, z], sp.expand_trig(sp.sin(x - z))), [x, z])
+
+    def ours(a: Any, b: Any) -> Any:
+        m, (value,), (slopes,) = both(a, b)
+        assert [slopes[k][1] for k in (0, 1)] == [False, True]
+        return np.stack([m.array(each) for each in (value, slopes[0][0], slopes[1][0])])
+
+    f = pullback.jit(ours)
+    np.testing.assert_allclose(f(0.9, 0.4), [np.sin(0.5), np.cos(0.5), np.cos(0.5)], rtol=1e-15)
+    graph = f.ir("graph")
+    assert [graph.count(f" = {name} ") for name in ("sin", "cos", "mul", "add", "sub")] == [2, 2, 4, 1, 1]
 
 
 def _pendulum() -> Any:

@@ -122,6 +122,8 @@ class Primitive:
     whole_again: int | None = None
     #: the result is one correctly rounded, chosen or moved number, so that NumPy's bits are the machine's
     exact = False
+    #: a value of two arguments that is the same with them the other way round
+    commutes = False
     #: arithmetic whose bits are NumPy's on single numbers, so that constants can be folded
     folds = False
     #: what it shares with others of the name that have the same argument, up to its sign

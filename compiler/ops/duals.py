@@ -4,7 +4,9 @@
     sin(x * y) over m, where x and y are numbers 0 and 1     its value, {0: y * cos(x * y), 1: x * cos(x * y)}
 
 A part has no slope by what is not in it, so a matrix of formulas costs the slopes that are not zero. Where much is made
-of everything, the adjoint costs less: `Duals` gives up, by `NoSlopes`, when there are too many.
+of everything, the adjoint costs less: `Duals` gives up, by `NoSlopes`, when there are too many. A slope's sign is kept
+beside it: -sin(x) cos(y) + cos(x) sin(y) is a difference, and -sin(x) sin(y) - cos(x) cos(y) a sum that is taken
+negatively, which are often parts of the formula itself.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from typing import Any
 
 from ..ir.primitive import REGISTRY
 from .elementwise import Elementwise
+from .expression import Signed, signed_sum
 from .scipy.called import NATIVE
-from .term import Term
+from .term import Negative, Term
 
 MOST = 20_000
 """Slopes beyond which there are too many."""
@@ -40,7 +43,7 @@ class Dual:
 
     __slots__ = ("m", "value", "slopes")
 
-    def __init__(self, m: Duals, value: Any, slopes: Mapping[int, Any]) -> None:
+    def __init__(self, m: Duals, value: Any, slopes: Mapping[int, Signed]) -> None:
         self.m, self.value, self.slopes = m, value, slopes
 
     def __add__(self, other: Any) -> Dual:
@@ -60,13 +63,14 @@ class Dual:
         return self.m.linear(self.value * value, (self, value), (other, self.value))
 
     def __truediv__(self, other: Any) -> Dual:
-        value = self.value / value_of(other)
-        top = self.m.linear(value, (self, ONE), (other, -value))
-        return Dual(self.m, value, {k: slope / value_of(other) for k, slope in top.slopes.items()})
+        below = value_of(other)
+        value = self.value / below
+        top = self.m.linear(value, (self, ONE), (other, (value, True)))
+        return Dual(self.m, value, {k: (slope / below, minus) for k, (slope, minus) in top.slopes.items()})
 
     def __rtruediv__(self, other: Any) -> Dual:
         value = other / self.value
-        return self.m.linear(value, (self, -(value / self.value))) if self.slopes else Dual(self.m, value, {})
+        return self.m.linear(value, (self, (value / self.value, True))) if self.slopes else Dual(self.m, value, {})
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -81,11 +85,13 @@ class Duals:
 
     def linear(self, value: Any, *parts: tuple[Any, Any]) -> Dual:
         """A value whose slopes are those of parts, each with its factor, added."""
-        made: dict[int, Any] = {}
+        made: dict[int, Signed] = {}
         for part, factor in parts:
-            for k, slope in slopes_of(part).items():
-                each = _times(slope, factor)
-                made[k] = each if k not in made else made[k] + each
+            slopes = slopes_of(part)
+            factor, negative = _signed(factor) if slopes else (factor, False)
+            for k, (slope, minus) in slopes.items():
+                each = _times(slope, factor), minus != negative
+                made[k] = each if k not in made else signed_sum(made[k], each)
         self.left -= len(made)
         if self.left < 0:
             raise NoSlopes("too many")
@@ -94,9 +100,16 @@ class Duals:
     def select(self, p: Any, a: Any, b: Any) -> Dual:
         """The value and the slopes of one side."""
         p, ours, theirs = value_of(p), slopes_of(a), slopes_of(b)
-        made = {k: self.m.select(p, ours.get(k, 0.0), theirs.get(k, 0.0)) for k in {**ours, **theirs}}
+        made = {k: self._either(p, ours.get(k), theirs.get(k)) for k in {**ours, **theirs}}
         self.left -= len(made)
         return Dual(self, self.m.select(p, value_of(a), value_of(b)), made)
+
+    def _either(self, p: Any, ours: Signed | None, theirs: Signed | None) -> Signed:
+        """One of two slopes, of which one may be zero."""
+        (a, minus), (b, other) = ours or (0.0, theirs is not None and theirs[1]), theirs or (0.0, None)
+        if other is None or other == minus:
+            return self.m.select(p, a, b), minus
+        return self.m.select(p, plain((a, minus)), plain((b, other))), False
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in NATIVE:
@@ -122,17 +135,31 @@ def value_of(x: Any) -> Any:
     return x.value if isinstance(x, Dual) else x
 
 
-def slopes_of(x: Any) -> Mapping[int, Any]:
-    """The slopes of a term; a number has none."""
+def slopes_of(x: Any) -> Mapping[int, Signed]:
+    """The slopes of a term with their signs; a number has none."""
     return x.slopes if isinstance(x, Dual) else {}
 
 
+def plain(x: Signed) -> Any:
+    """A term or number with its sign."""
+    return -x[0] if x[1] else x[0]
+
+
+def _signed(x: Any) -> Signed:
+    """A factor without its sign, and whether that is minus."""
+    if isinstance(x, tuple):
+        return x
+    if isinstance(x, Negative):
+        return x.of, True
+    return (-x, True) if not isinstance(x, Term) and x < 0 else (x, False)
+
+
 def _times(a: Any, b: Any) -> Any:
-    """A product of terms and numbers, made where it is none by 1 or -1."""
+    """A product of terms and numbers, made where it is none by 1."""
     for x, y in ((a, b), (b, a)):
-        if not isinstance(x, Term) and abs(x) == 1:
-            return y if x == 1 else -y
+        if not isinstance(x, Term) and x == 1:
+            return y
     return a * b
 
 
-__all__ = ["ONE", "Dual", "Duals", "NoSlopes", "slopes_of", "value_of"]
+__all__ = ["ONE", "Dual", "Duals", "NoSlopes", "plain", "slopes_of", "value_of"]

@@ -257,6 +257,9 @@ shl, shr = _bits("shl", np.left_shift, "integer", False), _bits("shr", np.right_
 shr.spelling = "ashr"
 not_ = Elementwise("not_", lambda m, x: m.not_(x), np.invert, kinds="bits", pulls=(None,), exact=True)
 
+for _each in (add, mul, eq, ne, and_, or_, xor):
+    _each.commutes = True
+
 
 class Select(Primitive):
     """a where p holds, else b.  The branch not taken gets a cotangent of exactly zero."""

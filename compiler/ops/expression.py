@@ -16,6 +16,10 @@ from .factors import Common, Factors, by_common_factors
 MULTIPLIED = 64
 
 
+Signed = tuple[Any, bool]
+"""A term, and whether it is taken negatively."""
+
+
 class UnknownFunction(TypeError):
     """A part of an expression that no primitive can compute."""
 
@@ -207,12 +211,13 @@ def pairwise(terms: Sequence[Any], minus: Sequence[bool]) -> Any:
     signed = list(zip(terms, minus, strict=True))
     while len(signed) > 1:
         odd = signed[-1:] if len(signed) % 2 else []
-        signed = [_plus(*pair) for pair in zip(signed[::2], signed[1::2], strict=False)] + odd
+        signed = [signed_sum(*pair) for pair in zip(signed[::2], signed[1::2], strict=False)] + odd
     term, negative = signed[0]
     return -term if negative else term
 
 
-def _plus(a: tuple[Any, bool], b: tuple[Any, bool]) -> tuple[Any, bool]:
+def signed_sum(a: Signed, b: Signed) -> Signed:
+    """The sum of two terms, and whether it is to be taken negatively."""
     (x, x_minus), (y, y_minus) = a, b
     if x_minus == y_minus:
         return x + y, x_minus
@@ -297,8 +302,6 @@ def _heaviside(m: Any, x: Any, middle: Any = 0.5) -> Any:
 def _fold(name: str) -> Callable[..., Any]:
     return lambda m, *terms: reduce(getattr(m, name), terms)
 
-
-LOG_2 = 0.6931471805599453
 
 #: by the name of SymPy's class, a formula over the primitives
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -34,7 +34,7 @@ def by_common_factors(terms: Sequence[Factors], is_plain: Callable[[Any], bool])
     inside, symbols and numbers: a product of a sum of functions has more slopes to multiply than terms had factors.
     """
     holders = _holders(terms)
-    queue = [(_order(terms, numbers), k, factor) for k, (factor, numbers) in enumerate(holders.items())]
+    queue = [(_order(terms, each), k, factor) for k, (factor, each) in enumerate(holders.items()) if len(each) > 1]
     heapq.heapify(queue)
     first: dict[int, Common] = {}  # by the number of its first term
     taken: set[int] = set()

@@ -22,7 +22,7 @@ import numpy as np
 from ..ir.primitive import REGISTRY, Primitive
 from ..ir.types import Type, type_of
 from .external import MAKERS, Function, Numbered, external, numbered
-from .scipy.special import Family
+from .term import Terms
 
 Types = Callable[..., Any]
 Compute = Callable[..., Any]
@@ -74,7 +74,7 @@ class Library(Primitive):
         return _computed(self, attrs, wanted, args)
 
     def expand(self, b, op, args):
-        m = Family(b)
+        m = Terms(b)
         made = self.written(m, *map(m, args), **op.attrs)
         if made is not None:
             return [x.value for x in (made if isinstance(made, (tuple, list)) else (made,))]
@@ -85,7 +85,7 @@ class Library(Primitive):
     def pull(self, b, op, cotangents):
         if self.pulled is None or all(ct is None for ct in cotangents):
             return [None] * len(op.args)
-        m = Family(b)
+        m = Terms(b)
         inputs, results = [m(a) for a in op.args], [m(r) for r in op.results]
         given = [
             m(ct) if ct is not None else m.number(0.0, r.type) if r.type.is_float and not self.some else None

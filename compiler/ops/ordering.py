@@ -20,9 +20,9 @@ from .elementwise import cast
 from .index import scatter_add, take
 from .library import Library
 from .reduce import spread, sum_
-from .scipy.special import Family
 from .shape import reshape
 from .source import iota, measure
+from .term import Terms
 
 
 def order(array: np.ndarray, axis: int, descending: bool) -> np.ndarray:
@@ -140,7 +140,7 @@ sort = Library("sort", lambda a: a, lambda a: np.sort(a, -1), _sort_pull, sample
 
 def _by_places(b: Any, args: Any) -> list[Any]:
     """Where the places are needed too, for a gradient, what stands there: a gather is faster than a sort."""
-    m, (x,) = Family(b), args
+    m, (x,) = Terms(b), args
     return [take_along(m, m(x), m(argsort(b, x, stable=0)), x.type.rank - 1).value]
 
 

@@ -49,11 +49,24 @@ class Term:
         return self.m.apply("div", other, self)
 
     def __neg__(self) -> Term:
-        return self.m.apply("neg", self)
+        return Negative(self)
+
+
+class Negative(Term):
+    """What a term is with the other sign, for those who write the sign elsewhere."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Term) -> None:
+        super().__init__(of.m, of.m.apply("neg", of).value)
+        self.of = of
 
 
 class Terms:
-    """The algebra of a builder: `m.exp(x)` emits the primitive exp, `m(value)` makes a term."""
+    """The algebra of a builder: `m.exp(x)` emits the primitive exp, `m.polygamma(x, n=1)` one with attributes.
+
+    `m(value)` makes a term.
+    """
 
     __slots__ = ("b",)
 
@@ -80,11 +93,11 @@ class Terms:
     def __getattr__(self, name: str) -> Callable[..., Term]:
         if name not in REGISTRY:
             raise AttributeError(f"there is no primitive {name!r}")
-        return lambda *args: self.apply(name, *args)
+        return lambda *args, **attrs: self.apply(name, *args, **attrs)
 
-    def apply(self, name: str, *args: Any) -> Term:
+    def apply(self, name: str, /, *args: Any, **attrs: Any) -> Term:
         """Emit the primitive `name`, its arguments terms or numbers."""
-        return Term(self, self.b.emit(REGISTRY[name], *self._alike(args))[0])
+        return Term(self, self.b.emit(REGISTRY[name], *self._alike(args), **attrs)[0])
 
     def _alike(self, args: tuple[Any, ...]) -> list[Value]:
         """The values of terms, and of constants of the terms' type in place of numbers."""
@@ -96,6 +109,34 @@ class Terms:
 
     def _constant(self, number: float, type: Type) -> Value:
         return self.b.emit(REGISTRY["const"], value=_of_kind(number, type.dtype), type=type)[0]
+
+
+class Sharing(Terms):
+    """The algebra of a builder of straight code, in which equal operations are made once; `made` has them by what they
+    are.
+    """
+
+    __slots__ = ()
+    made: dict[tuple[Any, ...], Any]
+
+    def apply(self, name: str, /, *args: Any, **attrs: Any) -> Term:
+        if attrs:
+            return super().apply(name, *args, **attrs)
+        primitive, values = REGISTRY[name], self._alike(args)
+        if primitive.commutes and id(values[1]) < id(values[0]):
+            values.reverse()
+        key = (primitive, *values)
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = Term(self, self.b.emit(primitive, *values)[0])
+        return found
+
+    def _constant(self, number: float, type: Type) -> Value:
+        key = str(number), type
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = super()._constant(number, type)
+        return found
 
 
 def _of_kind(number: float, dtype: str) -> float:

@@ -69,6 +69,7 @@ RULES: list[tuple[str, Callable[..., Any], Callable[..., Any]]] = [
     ("x - -y = x + y", lambda x, y: x - -y, lambda x, y: x + y),
     ("-x * -y = x * y", lambda x, y: -x * -y, lambda x, y: x * y),
     ("-x / -y = x / y", lambda x, y: -x / -y, lambda x, y: x / y),
+    ("not not p = p", lambda p: Pattern(E.not_, Pattern(E.not_, p)), lambda p: p),
     ("select(p, x, x) = x", lambda p, x: _select(p, x, x), lambda p, x: x),
     (
         "select(p, select(p, x, y), z) = select(p, x, z)",

@@ -92,6 +92,8 @@ def common(graph: Graph) -> Graph:
     def visit(b: Builder, op: Op, args: tuple[Value, ...]) -> Any:
         if op.results and op.results[0].type.dtype == "tape":
             return inside(b, op, args, common) if op.regions else None
+        if op.prim.commutes and id(args[1]) < id(args[0]):
+            args = args[1], args[0]
         key = (op.prim, args, attrs_key(op.attrs)) if op.attrs else (op.prim, args)
         try:
             hash(key)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.ops.duals import NoSlopes
+from ...compiler.ops.duals import NoSlopes, plain
+from ...compiler.ops.expression import Signed, signed_sum
 from ..compiled.derive import Jit
 from ..compiled.function import Function
 from ..compiled.tracebacks import boundary
@@ -24,6 +25,8 @@ from .formulas.arguments import told
 from .lambdified import lambdify
 from .shared.library import sympy_module
 from .slopes import Both, values_and_slopes
+
+ZERO: Signed = 0.0, False
 
 
 class Equations(NamedTuple):
@@ -149,8 +152,15 @@ def _rates_of(made: Equations, args: list[Any]) -> tuple[Callable[..., Any], Cal
     places = {state: k for k, state in enumerate(args[1])}
     if all(rate in places for rate in made.rates):
         found = [places[rate] for rate in made.rates]
-        constant = np.eye(len(places))[found]
-        return lambda t, y, p: np.stack([y[k] for k in found]), lambda t, y, p: constant
+        constant, first = np.eye(len(places))[found], found[0]
+        behind = first + len(found)
+        in_order = found == [*range(first, behind)]  # as the speeds are, in most systems
+
+        def moving(t: Any, y: Any, p: Any) -> Any:
+            whole = in_order and not isinstance(y, (list, tuple))
+            return y[first:behind] if whole else np.stack([y[k] for k in found])
+
+        return moving, lambda t, y, p: constant
     rates = lambdify(args, made.rates)
     slope = jacobian(lambda t, y, p: rates(t, y, p)[:, 0], argnums=1)
     return lambda t, y, p: rates(t, y, p)[:, 0], slope
@@ -158,17 +168,18 @@ def _rates_of(made: Equations, args: list[Any]) -> tuple[Callable[..., Any], Cal
 
 def _by_slopes(both: Both, unknowns: int, states: int) -> tuple[Any, Any, Any]:
     """Mass matrix, accelerations and df - dM M^-1 f: what does not depend on a state is not computed with."""
-    values, slopes = both
-    mass = np.stack(values[: unknowns**2]).reshape(unknowns, unknowns)
-    found = np.linalg.solve(mass, np.stack(values[unknowns**2 :])[:, None])[:, 0]
-    moves, rows = [found[n] for n in range(unknowns)], []
+    m, values, slopes = both
+    numbers = [m.array(m.term(value)) for value in values]
+    mass = np.stack(numbers[: unknowns**2]).reshape(unknowns, unknowns)
+    found = np.linalg.solve(mass, np.stack(numbers[unknowns**2 :])[:, None])[:, 0]
+    moves, rows = [m.term(found[n]) for n in range(unknowns)], []
     for k, row in enumerate(slopes[unknowns**2 :]):
         made = dict(row)
         for n, entry in enumerate(slopes[k * unknowns : (k + 1) * unknowns]):
-            for state, slope in entry.items():
-                part = slope * moves[n]
-                made[state] = made[state] - part if state in made else -part
-        rows += [made.get(state, 0.0) for state in range(states)]
+            for state, (slope, minus) in entry.items():
+                part = slope * moves[n], not minus
+                made[state] = signed_sum(made[state], part) if state in made else part
+        rows += [m.array(plain(made.get(state, ZERO))) for state in range(states)]
     return mass, found, np.stack(rows).reshape(unknowns, states)
 
 

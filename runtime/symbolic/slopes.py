@@ -1,13 +1,15 @@
 """A compiled formula and some of its arguments in; a function of its values and slopes by these out.
 
-    both = values_and_slopes(lambdify([x, [y, z]], [x * y, sin(z)]), [y, z])
-    values, slopes = both(1.0, [2.0, 3.0])       slopes[0] is {0: x}, slopes[1] is {1: cos(z)}
+    both = values_and_slopes(lambdify([x, [y, z]], [x * y, cos(z)]), [y, z])
+    m, values, slopes = both(1.0, [2.0, 3.0])    slopes[0] is {0: (x, False)}, slopes[1] is {1: (sin(z), True)}
+
+They are terms over the algebra m, and a slope that has True is to be subtracted where it would be added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +17,17 @@ from ...compiler.frontend.array import here
 from ...compiler.frontend.promotion import result_dtype, shape_of
 from ...compiler.ir.types import NAMES, Type
 from ...compiler.ops.duals import ONE, Dual, Duals, NoSlopes, slopes_of, value_of
-from .formulas.algebras import RealAlgebra
+from ...compiler.ops.expression import Signed
+from .formulas.algebras import SharedAlgebra
 from .formulas.arguments import bind
 
-Both = tuple[list[Any], list[dict[int, Any]]]
+
+class Both(NamedTuple):
+    """Terms over `m`: the values, and of each the slopes that are not zero."""
+
+    m: SharedAlgebra
+    values: list[Any]
+    slopes: list[Mapping[int, Signed]]
 
 
 def values_and_slopes(formula: Callable[..., Any], moving: Sequence[Any]) -> Callable[..., Both]:
@@ -35,14 +44,12 @@ def values_and_slopes(formula: Callable[..., Any], moving: Sequence[Any]) -> Cal
         dtype = result_dtype(*values)
         if dtype.kind == "c" or any(slot.form != "number" or shape_of(x) for slot, x, _ in bound):
             raise NoSlopes("no real numbers")
-        m = RealAlgebra(now, Type(NAMES[dtype if dtype.kind == "f" else np.dtype(np.float64)], ()), {})
+        m = SharedAlgebra(now, Type(NAMES[dtype if dtype.kind == "f" else np.dtype(np.float64)], ()))
         duals = Duals(m)
-        own = [{place[slot.key]: ONE} if slot.key in place else {} for slot, _, _ in bound]
+        own = [{place[slot.key]: (ONE, False)} if slot.key in place else {} for slot, _, _ in bound]
         env = {slot.key: Dual(duals, m.term(x), seed) for (slot, x, _), seed in zip(bound, own, strict=True)}
         terms = reader.read(leaves, duals, env)
-        array = [m.array(m.term(value_of(term))) for term in terms]
-        slopes = [{k: m.array(m.term(slope)) for k, slope in slopes_of(term).items()} for term in terms]
-        return array, slopes
+        return Both(m, [value_of(term) for term in terms], [slopes_of(term) for term in terms])
 
     return both
 

@@ -18,19 +18,31 @@ from ..levels import LevelWriter
 from ..registers import Reg, lanes
 
 
-def turned(w: LevelWriter, vectors: Sequence[Reg]) -> list[Reg]:
-    """The columns of as many vectors as each has lanes, which are a power of two."""
-    made, width = list(vectors), len(vectors)
-    apart = 1
-    while apart < width:
+def turned(w: LevelWriter, vectors: Sequence[Reg], count: int) -> list[Reg]:
+    """The first `count` columns of vectors, which are at most as many as each has lanes, a power of two.
+
+    A column has any numbers in the lanes of vectors that are not there.
+    """
+    width = vectors[0].width
+    made: list[Reg | None] = [*vectors, *[None] * (width - len(vectors))]
+    needed = [set(range(count))]
+    apart = width // 2
+    while apart:
+        needed.append({k & ~apart for k in needed[-1]} | {k | apart for k in needed[-1]})
+        apart //= 2
+    for stage, after in enumerate(reversed(needed[:-1])):
+        apart = 1 << stage
         upper = [r if not r & apart else width + r - apart for r in range(width)]
         lower = [r + apart if not r & apart else width + r for r in range(width)]
         for k in range(width):
-            if not k & apart:
-                a, b = made[k], made[k + apart]
-                made[k], made[k + apart] = w.shuffle(a, b, upper), w.shuffle(a, b, lower)
-        apart *= 2
-    return made
+            a, b = made[k], made[k ^ apart]
+            if k & apart or a is None:
+                continue
+            if k | apart in after:
+                made[k | apart] = w.shuffle(a, a if b is None else b, lower)
+            if k in after and b is not None:
+                made[k] = w.shuffle(a, b, upper)
+    return [column for column in made[:count] if column is not None]
 
 
 def picked(w: LevelWriter, vectors: Sequence[Reg], step: int) -> Reg:

@@ -160,8 +160,7 @@ class Memory(ABC):
             assert isinstance(cell.count, int)
             columns = [first._replace(start=cell.start + k) for k in range(cell.count or width)]
             read = [w.load(self._address(e.buffer, e.offset, where, c), e.dtype, width, mask) for c in columns]
-            nothing = w.number(0, e.dtype, width)
-            self.blocks[key] = turned(w, [*read, *[nothing] * (width - len(read))])
+            self.blocks[key] = turned(w, read, len(self.rows))
         return self.blocks[key]
 
     def _load_local(self, e: Load, cell: Cell, guard: Reg | None) -> Reg:

@@ -20,8 +20,7 @@ from ...ir.graph import Value
 from ..custom import refused
 from ..elementwise import cast
 from ..library import Library
-from ..term import Term
-from .special import Family
+from ..term import Term, Terms
 
 Formula = Callable[..., Any]
 Slopes = Callable[[Any, Sequence[Term], Sequence[Term]], Sequence[Sequence[Any]]]
@@ -83,7 +82,7 @@ def _arity(expression: Formula) -> int:
     return expression.__code__.co_argcount - 1
 
 
-class Functions(Family):
+class Functions(Terms):
     """Terms with the functions of `scipy.special` by name, before the primitives."""
 
     __slots__ = ()
@@ -113,7 +112,8 @@ class Functions(Family):
 
 def slopes_of(m: Functions, expression: Formula, xs: Sequence[Term]) -> list[Term | None]:
     """The partials of an expression at the arguments `xs`, by a reverse sweep over what it emits."""
-    own = [x * 1.0 if x.value.type.is_float else x for x in xs]  # two arguments may be one value
+    m = Functions(m.b)  # which makes every operation anew
+    own = [m(x.value) * 1.0 if x.value.type.is_float else x for x in xs]  # two arguments may be one value
     start = len(m.b.body)
     made = expression(m, *own)
     running: dict[Value, Term] = {made.value: m.one(made)}

@@ -18,7 +18,7 @@ import numpy as np
 from ...ir.graph import Builder, Value
 from ...ir.primitive import REGISTRY, Primitive
 from ..elementwise import cast
-from ..term import Term, Terms
+from ..term import Terms
 from . import special_tables as T
 
 Rule = Callable[..., Any]
@@ -77,7 +77,7 @@ class Special(Primitive):
         (ct,) = cotangents
         if ct is None:
             return [None] * len(op.args)
-        m = Family(b)
+        m = Terms(b)
         given = [m(v) for v in (ct, *op.args, op.results[0])]
         return [rule and rule(m, *given, **op.attrs).value for rule in self.pulls]
 
@@ -96,17 +96,6 @@ class Special(Primitive):
             return [np.asarray(self.safe + rng.uniform(0.1, 0.3, size), kind) for _ in self.pulls]
 
         return [(drawn(size, kind), each) for each in attributes for size in sizes for kind in ("f8", "f4")]
-
-
-class Family(Terms):
-    """Terms whose functions may have attributes: `m.polygamma(x, n=1)`."""
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Callable[..., Term]:
-        if name not in REGISTRY:
-            raise AttributeError(f"there is no primitive {name!r}")
-        return lambda *args, **attrs: Term(self, self.b.emit(REGISTRY[name], *self._alike(args), **attrs)[0])
 
 
 def _converted(b: Builder, value: Value, dtype: str) -> Value:
@@ -220,4 +209,4 @@ xlog1py = Special(
 )  # fmt: skip
 entr = Special("entr", _entr, [lambda m, ct, x, r: ct * -(1.0 + m.log(x))])
 
-__all__ = ["Arrays", "Family", "Special", "powers", "series", "within"]
+__all__ = ["Arrays", "Special", "powers", "series", "within"]

@@ -18,6 +18,7 @@ length of the tape, but for a sort.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,11 @@ class Tape:
                 self.lines.append(op)
                 keys.append(known.setdefault(kinds.key(op), len(known)))
         self.keys = np.array(keys, np.int64)
-        self._sizes = np.concatenate([[0], np.cumsum([self._size(op) for op in self.lines])])
+
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        """How many operations the lines before each are."""
+        return np.concatenate([[0], np.cumsum([self._size(op) for op in self.lines])])
 
     def _size(self, op: Op) -> int:
         size = size_of(op)

@@ -21,7 +21,7 @@ from ....compiler.frontend.tracing import Tracing
 from ....compiler.ir.graph import Value
 from ....compiler.ir.types import Type
 from ....compiler.ops.scipy.called import TABLE, Functions
-from ....compiler.ops.term import Term
+from ....compiler.ops.term import Sharing, Term
 from .arguments import ArrayElement
 
 CONDITIONS = ("and_", "or_", "xor", "not_")
@@ -85,6 +85,16 @@ class RealAlgebra(Functions):
     def batch(self) -> tuple[Any, ...]:
         """The shape that a number has."""
         return self.type.shape
+
+
+class SharedAlgebra(Sharing, RealAlgebra):
+    """The same where what is made is made in one straight line, so that equal operations are made once."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, now: Tracing, type: Type) -> None:
+        super().__init__(now, type, {})
+        self.made = {}
 
 
 class ArrayAlgebra:
@@ -160,4 +170,4 @@ def load_scipy(name: str, always: bool = False) -> None:
         raise ImportError(f"{verdict}: pip install scipy") from None
 
 
-__all__ = ["ArrayAlgebra", "Probe", "RealAlgebra", "load_scipy"]
+__all__ = ["ArrayAlgebra", "Probe", "RealAlgebra", "SharedAlgebra", "load_scipy"]

@@ -14,7 +14,7 @@ import numpy as np
 from ....ops.linalg import matrices as M
 from ....ops.linalg import solutions
 from ....ops.require import ERRORS, require
-from ....ops.scipy.special import Family
+from ....ops.term import Terms
 from ...array import FUNCTIONS, Array, here, implements
 from ...errors import TraceError, message
 from ...promotion import as_operand, broadcast, cast, conform, result_dtype
@@ -71,7 +71,7 @@ def formula(function: Any, *arrays: Array) -> Array:
     """What a formula over terms makes of the arrays."""
     now = here(*arrays)
     now.builder.where = user_line()
-    m = Family(now.builder)
+    m = Terms(now.builder)
     return Array(now, function(m, *(m(a.value) for a in arrays)).value)
 
 

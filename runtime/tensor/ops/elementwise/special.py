@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.scipy.called import Functions
-from .....compiler.ops.scipy.special import Family
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import RESULT, Operation
 from ...value.core import Core, apply
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from ...face.tensor import Tensor
 
 lgamma = unary("lgamma", "LgammaBackward0", lambda m, x: m.lgamma(x))
-digamma = unary("digamma", "DigammaBackward0", lambda m, x: Family(m.b).polygamma(x, n=0))
+digamma = unary("digamma", "DigammaBackward0", lambda m, x: m.polygamma(x, n=0))
 erfc = unary("erfc", "ErfcBackward0", lambda m, x: m.erfc(x))
 erfcx = unary("erfcx", "SpecialErfcxBackward0", lambda m, x: m.erfcx(x))
 erfinv = unary("erfinv", "ErfinvBackward0", lambda m, x: m.erfinv(x), loose=RESULT)
@@ -64,7 +63,7 @@ def _sinc(m: Any, x: Any) -> Any:
     if isinstance(x, Pair):
         z, nothing = x * math.pi, m.eq(x, 0)
         return m.select(nothing, 1.0, m.sin(z) / m.select(nothing, 1.0, z))
-    return Family(m.b).sinc(x * math.pi, n=0)
+    return m.sinc(x * math.pi, n=0)
 
 
 sinc = unary("sinc", "SincBackward0", _sinc)
@@ -72,7 +71,7 @@ spherical_bessel_j0 = unary(
     "spherical_bessel_j0", "SpecialSphericalBesselJ0Backward0", lambda m, x: _sinc(m, x * (1 / math.pi))
 )
 
-POLYGAMMA = Operation("polygamma", "PolygammaBackward0", lambda m, x, n: Family(m.b).polygamma(x, n=n), "float")
+POLYGAMMA = Operation("polygamma", "PolygammaBackward0", lambda m, x, n: m.polygamma(x, n=n), "float")
 
 
 def polygamma(n: int, input: Tensor) -> Tensor:
@@ -130,7 +129,7 @@ def _polynomials(family: str, shifted: bool = False) -> Callable[[Any, Any], Ten
     name = f"{'shifted_' if shifted else ''}{stem}_polynomial_{last}"
 
     def formula(m: Any, x: Any, n: Any) -> Any:
-        return Family(m.b).polynomial(2.0 * x - 1.0 if shifted else x, n, family=family)
+        return m.polynomial(2.0 * x - 1.0 if shifted else x, n, family=family)
 
     both = _pair(name, f"Special{name.title().replace('_', '')}", formula)
 
