@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from sympy.physics import mechanics as me
+from sympy.physics.mechanics import models
 from sympy.utilities.exceptions import SymPyDeprecationWarning, ignore_warnings
 
 import pullback
@@ -305,3 +306,14 @@ def test_symbols_of_shared_subexpressions_are_found_once() -> None:
     bound = [sp.Integral(sp.exp(-x * y), (x, 0, n)), sp.Sum(n * x, (n, 0, 3)), f(t).diff(t), sp.Lambda(x, x + y)]
     for e in [*bound, sp.sin(bound[0]) + bound[3](n), sp.Subs(f(x).diff(x), x, 2 * y), sp.Integer(3)]:
         assert occurring([e], y)[0] == e.free_symbols
+
+
+def test_the_same_system_is_the_same_code() -> None:
+    """Text that depended on where values lie in memory would never be found on disk."""
+    texts = set()
+    for _ in range(4):
+        system = models.n_link_pendulum_on_cart(2, cart_force=False, joint_torques=False)
+        both = pullback.equations_of_motion(system).with_jacobian
+        both(0.0, np.linspace(0.1, 0.5, 6), np.ones(6))
+        texts.add(both.ir("llvm"))
+    assert len(texts) == 1

@@ -29,7 +29,7 @@ define i64 @k(i64 %x) nounwind {{
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every text is compiled, also one that came lately."""
     monkeypatch.setattr(machine, "KEPT", 0)
-    machine._lately.clear()
+    machine.forget()
 
 
 def kernel(constant: int, level: int = 0) -> Linked:

@@ -81,6 +81,12 @@ def _keep(key: tuple[bytes, int, str], made: bytes) -> None:
             total -= len(_lately.pop(next(iter(_lately))))
 
 
+def forget() -> None:
+    """Drop the objects that are kept, so that what comes is compiled: for measuring it."""
+    with _keeping:
+        _lately.clear()
+
+
 def compile_aside(llvm_text: str, level: int, busy: AbstractContextManager[Any], cpu: str = "") -> bytes:
     """The same in a thread of its own, which keeps no other from compiling; `busy` is held while LLVM works.
 

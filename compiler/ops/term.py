@@ -123,9 +123,8 @@ class Sharing(Terms):
         if attrs:
             return super().apply(name, *args, **attrs)
         primitive, values = REGISTRY[name], self._alike(args)
-        if primitive.commutes and id(values[1]) < id(values[0]):
-            values.reverse()
-        key = (primitive, *values)
+        turned = primitive.commutes and id(values[1]) < id(values[0])
+        key = (primitive, *(reversed(values) if turned else values))
         found = self.made.get(key)
         if found is None:
             found = self.made[key] = Term(self, self.b.emit(primitive, *values)[0])
