@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from ...loops import Affine, Apply, Buffer, Element, Load, Number, Position, Variable
 from ...lowering.origins import stamp
@@ -47,16 +48,17 @@ class Scalars:
 
     def make(self, e: Element) -> Reg:
         """The register of a number."""
-        stack = [e]
+        stack, known = [e], self._known
         while True:
             top = stack[-1]
-            found = self._known(top)
+            found = known(top)
             if found is None:
-                missing = [a for a in _parts(top) if self._known(a) is None]
-                if missing:
-                    stack += missing
+                parts = _parts(top)
+                args = [known(a) for a in parts]
+                if None in args:
+                    stack += [a for a, arg in zip(parts, args, strict=True) if arg is None]
                     continue
-                found = self._new(top)
+                found = self._new(top, args)
             stack.pop()
             if not stack:
                 return found
@@ -68,22 +70,24 @@ class Scalars:
         return self._level.get(e, 0)
 
     def _known(self, e: Element) -> Reg | None:
-        if isinstance(e, Number):
-            return self.w.number(e.value, e.dtype)
+        found = self.w.numbered.get(id(e))
+        if found is not None or isinstance(e, Apply):
+            return found
         if isinstance(e, Variable):
             return self.bound[e][0]
-        return self.w.numbered.get(id(e))
+        return self.w.number(e.value, e.dtype) if isinstance(e, Number) else None
 
-    def _new(self, e: Element) -> Reg:
+    def _new(self, e: Element, args: list[Any]) -> Reg:
+        """What is not known yet, where its arguments are."""
         if self.w.level == 0:  # as all of code without loops is
-            made = self.w.numbered[id(e)] = self._make(e)
+            made = self.w.numbered[id(e)] = self._make(e, args)
             stamp(self.w.lines, made.text, e)
             return made
         level = max([self.level(a) for a in _parts(e)], default=0)
         if isinstance(e, Load):
             level = max(level, self._settled(e.buffer), self.levels.get(e.buffer, 0))
         with self.w.at(level):
-            made = self._make(e)
+            made = self._make(e, args)
             stamp(self.w.lines, made.text, e)
             self.w.numbered[id(e)] = made
         self._level[e] = level
@@ -94,9 +98,9 @@ class Scalars:
         roots = self.roots.get(buffer, frozenset((buffer,)))
         return max((level for level, written in self.written if not written.isdisjoint(roots)), default=0)
 
-    def _make(self, e: Element) -> Reg:
+    def _make(self, e: Element, args: list[Any]) -> Reg:
         if isinstance(e, Apply):
-            return self._apply(e, [self._known(a) or self.make(a) for a in e.args])
+            return self._apply(e, args)
         if isinstance(e, Load):
             held = self.w.held(e.buffer)
             return held if held is not None else self.w.load(self.address(e.buffer, e.offset, e.gathered), e.dtype)

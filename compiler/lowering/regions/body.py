@@ -29,6 +29,7 @@ from ...ops.control import Carrying
 from ...ops.elementwise import Elementwise
 from ...ops.index import check_indices
 from ...ops.linalg.lapack import Routine
+from ...ops.shape import reshape
 from ..nests.fuse import Fusion
 from ..program import Copy, Fail, Let, Native, Opaque, Site, Statement, Store, Tape, View
 from .arraywork import write_arrays
@@ -177,6 +178,9 @@ class Body:
             (r,), (form,) = op.results, forms(op, [self.reader(a) for a in op.args])
             assert isinstance(form, Map)
             self.env[r] = form.value([Affine()] * r.type.rank)
+            return
+        if op.prim is reshape:
+            self.env[op.results[0]] = self.number(op.args[0])
             return
         for r, form in zip(op.results, forms(op, [self.reader(a) for a in op.args]), strict=True):
             index = [Affine()] * r.type.rank

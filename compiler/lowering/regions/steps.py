@@ -40,7 +40,7 @@ from ...ops.control import call
 from ...ops.elementwise import Elementwise
 from ...ops.external import external
 from ...ops.linalg.lapack import Routine
-from ...ops.shape import concatenate
+from ...ops.shape import concatenate, reshape
 from ...ops.source import const
 from ...passes.placed import MANY
 from ..nests.fuse import Fusion
@@ -136,6 +136,8 @@ def kind(op: Op) -> str:
         return "region"
     if isinstance(op.prim, Elementwise):
         return "number" if is_number(op.results[0].type) else "array"
+    if op.prim is reshape and is_number(op.args[0].type):
+        return "number"
     for v in (*op.args, *op.results):
         if v.type.is_tape:
             return "tape"
