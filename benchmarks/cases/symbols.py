@@ -129,7 +129,7 @@ def pendulum(links: int) -> Iterator[Case]:
     ways = {name: lambda f=f: f(state, parameters) for name, f in made.items()}
     goals = tuple((name, 2.0) for name in makers if name != "pullback")
     yield Case(f"pendulum of {links} links and its Jacobian", ways, "µs", 1e6, goals)
-    builds = {name: lambda make=make: make()(state, parameters) for name, make in makers.items()}
+    builds: dict[str, Any] = {name: lambda make=make: make()(state, parameters) for name, make in makers.items()}
     builds["pullback"] = compiling(builds["pullback"])
     faster = tuple((name, 1.0) for name in makers if name in ("SymEngine", "CasADi, compiled"))
     # a C compiler is another process, whose processor time is not counted: the time that passes is
