@@ -114,7 +114,7 @@ def test_what_is_missed_most_lately_is_made_next() -> None:
     now = maker.ask(lambda: made.append("now"))
     for _ in range(4 * background.HALF):
         assert now.missed()
-    step = maker.ask(lambda: made.append("a step"), operations=100)
+    step = maker.ask(lambda: made.append("a step"), times=100)
     operation = maker.ask(lambda: made.append("an operation"))
     maker.ask(lambda: made.append("short"), short=True)
     go_on.set()

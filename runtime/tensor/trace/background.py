@@ -37,8 +37,8 @@ LONG = 5.0
 class Job:
     """What is to be made, and how much it is missed.
 
-    weight  a logarithm of how many operations ran by themselves for want of it, where each counts twice as much as one
-            HALF uses before: so of two jobs the order stays for as long as nobody misses them
+    weight  a logarithm of how often it was missed, where each time counts twice as much as one HALF uses before: so of
+            two jobs the order stays for as long as nobody misses them
     last    when it was missed last
     open    it is still to be made, or is being made
     left    it was left out
@@ -46,18 +46,17 @@ class Job:
 
     __slots__ = ("maker", "generation", "context", "make", "weight", "last", "open", "left")
 
-    def __init__(self, maker: Maker, make: Callable[[], None], operations: int) -> None:
+    def __init__(self, maker: Maker, make: Callable[[], None], times: int) -> None:
         self.maker, self.generation, self.make, self.context = maker, maker.generation, make, copy_context()
-        self.weight, self.last = maker.now() + log2(operations), monotonic()
+        self.weight, self.last = maker.now() + log2(times), monotonic()
         self.open, self.left = True, False
 
-    def missed(self, operations: int = 1) -> bool:
-        """Note that so many operations ran by themselves for want of it; False where it was left out, and must be asked
-        for again."""
+    def missed(self, times: int = 1) -> bool:
+        """Note how often somebody would have used it; False where it was left out, and must be asked for again."""
         if self.left or self.maker.generation != self.generation:
             return False
         now = self.maker.now()
-        self.weight = now + log2(max(operations, 1) + 2.0 ** max(self.weight - now, -64.0))
+        self.weight = now + log2(times + 2.0 ** max(self.weight - now, -64.0))
         self.last = monotonic()
         return True
 
@@ -89,13 +88,13 @@ class Maker:
         self.uses += 1
         return self.uses / HALF
 
-    def ask(self, make: Callable[[], None], operations: int = 1, short: bool = False) -> Job:
+    def ask(self, make: Callable[[], None], times: int = 1, short: bool = False) -> Job:
         """Call `make` soon, under the settings that hold here; it must not raise.
 
-        operations  how many ran by themselves for want of it
-        short       it takes no longer than to learn what one does at other sizes, and goes before what compiles
+        times  how often it was missed
+        short  it takes no longer than to learn what an operation does at other sizes, and goes before what compiles
         """
-        job = Job(self, make, max(operations, 1))
+        job = Job(self, make, times)
         with self.done:
             if self.stopping:
                 return job

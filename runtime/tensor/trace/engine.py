@@ -81,13 +81,13 @@ class Alone:
                 self.quick = kernel.runner()
             elif not settings.reference and self._is_better_compiled():
                 self._ask()
-        elif self.job is not None and self.quick is None and not self.job.missed():
+        elif self.runs % OFTEN == 0 and self.job is not None and self.quick is None and not self.job.missed(OFTEN):
             self._ask()
         return kernel.run(arrays)
 
     def _ask(self) -> None:
         if settings.background:
-            self.job = maker.ask(self._compile)
+            self.job = maker.ask(self._compile, OFTEN)
         else:
             self._compile()
 

@@ -154,8 +154,8 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
             plan.compile()
         elif plan.waits:
             plan.waits -= 1
-        elif plan.job is None or not plan.job.missed(len(plan.steps)):
-            plan.job = maker.ask(plan.compile, len(plan.steps))
+        elif plan.job is None or not plan.job.missed():
+            plan.job = maker.ask(plan.compile)
     return plan
 
 

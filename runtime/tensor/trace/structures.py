@@ -128,8 +128,8 @@ def kernel_for(plan: Any, structure: Structure) -> Kernel | None:
                 _learned(family, plan, structure, numbers)
 
         job = structure.job
-        if job is None or not job.missed(len(plan.steps)) or not job.open:
-            structure.job = maker.ask(learn, len(plan.steps))
+        if job is None or not job.missed() or not job.open:
+            structure.job = maker.ask(learn)
         else:
             job.make = learn  # what came lately is not known yet, mostly
     return made
