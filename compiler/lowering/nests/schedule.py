@@ -315,7 +315,7 @@ def _width(facts: Facts, nest: Nest, vector: Axis, vector_bits: int) -> int:
     short = not isinstance(extent, SymNumber) and 2 * width > min(most, extent)  # then no other size need be asked
     if busy or short or volume(a.extent for a in nest.axes) < SEVERAL * width:
         return width
-    return max(w for w in (width, 2 * width, 4 * width) if w == width or w <= min(most, extent))
+    return max(w for w in (width, 2 * width, 4 * width) if w == width or w <= smaller(most, extent))
 
 
 def _longest(elements: Sequence[Element]) -> int:
