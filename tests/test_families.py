@@ -103,6 +103,21 @@ def test_what_kernels_are_told_is_what_lowering_tells(
     assert told > 50
 
 
+def test_a_mean_of_many_rows_is_not_a_way_for_each_number_of_them(graphs: list[Graph]) -> None:
+    """A divisor that is told is a division at all sizes; where it is a power of two the bits are those of a product."""
+    weight = ramp(6, 6)
+    for n in (40, 33, *range(34, 70)):
+        x = ramp(n, 6).requires_grad_()
+        ((x @ weight).tanh() + x).mean(0).sum().backward()
+        x.grad.tolist()
+    ways = [family.shared.ways for family in families._families.values()]
+    assert 1 <= max(ways) <= 5, ways
+    for graph in graphs:
+        if not outlines.is_opaque(graph):
+            have, want = (k.run(numbers_of(graph)) for k in (families.kernel_of(graph), compile_graph(graph)))
+            assert [a.tobytes() for a in have] == [a.tobytes() for a in want], graph.name
+
+
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_layers_over_time_share_their_loops(kind: str, graphs: list[Graph]) -> None:
     net = getattr(torch.nn, kind)(5, 8)

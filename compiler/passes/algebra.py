@@ -240,10 +240,13 @@ def _reciprocal(b, op, args, made):
     divisor = made.get(args[1])
     if divisor is None or divisor.prim is not const or not op.results[0].type.is_float:
         return None
-    mantissa, exponent = math.frexp(divisor.attrs["value"])
-    if abs(mantissa) != 0.5 or abs(exponent) > 100 or divisor.attrs["value"] == 1:
+    value = divisor.attrs["value"]
+    if isinstance(value, SymNumber):  # the bits are the same, and asking would make a way of each number
         return None
-    return E.mul(b, args[0], number(b, 1 / divisor.attrs["value"], op.results[0].type))
+    mantissa, exponent = math.frexp(value)
+    if abs(mantissa) != 0.5 or abs(exponent) > 100 or value == 1:
+        return None
+    return E.mul(b, args[0], number(b, 1 / value, op.results[0].type))
 
 
 def _neutral(b, op, args, made):

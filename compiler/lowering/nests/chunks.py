@@ -9,6 +9,7 @@ from math import trunc
 from typing import Any, NamedTuple
 
 from ...ir.measure import volume
+from ...ir.symint import larger
 from ...loops import Axis, Guarded
 from ..program import Nest, Rows, tops
 from .inside import reachable
@@ -116,7 +117,7 @@ def nanoseconds(statement: Nest | Rows) -> int:
     if statement.tile is not None:
         return trunc(steps * LANE)
     lanes = statement.width if statement.vector is not None else 1
-    return max(trunc(steps * cost(statement, Facts(statement)) / (8 * lanes)), 1)
+    return larger(trunc(steps * cost(statement, Facts(statement)) / (8 * lanes)), 1)
 
 
 __all__ = ["STRAIGHT", "Cut", "Pause", "cut", "in_turns", "nanoseconds", "pause", "turn"]

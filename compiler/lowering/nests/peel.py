@@ -42,8 +42,8 @@ def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Ne
     while todo:
         box = todo.pop(0)
         inner = _largest(nest, box)
-        large = volume(hi - lo for lo, hi in box) >= LARGE or _is_joined(nest, box, inner)
-        if cuts < MOST and large and inner != box:
+        large = inner != box and (volume(hi - lo for lo, hi in box) >= LARGE or _is_joined(nest, box, inner))
+        if cuts < MOST and large:
             cuts += 1
             todo += [inner, *_around(box, inner)]
         else:
@@ -52,7 +52,7 @@ def _pieces(nest: Nest, schedule: Callable[[Nest], tuple[Nest, ...]]) -> list[Ne
         return [nest]
     bare = replace(nest, vector=None, width=1, unroll=1)
     pieces = [made for box in boxes for made in schedule(_within(bare, box))]
-    return [piece if _volume(piece) >= LARGE else replace(piece, unroll=1) for piece in pieces]
+    return [p if p.unroll == 1 or _volume(p) >= LARGE else replace(p, unroll=1) for p in pieces]
 
 
 def _is_joined(nest: Nest, box: Box, inner: Box) -> bool:
@@ -66,21 +66,21 @@ def _is_joined(nest: Nest, box: Box, inner: Box) -> bool:
 def _pieces_of_rows(rows: Rows) -> Iterator[Rows]:
     """Rows of one axis, or the first of them, the last and those between, where guards ask which row it is."""
     (axis,) = rows.axes
-    plain = not any(nest.asserts or nest.cases for nest in rows.body)
-    if not plain or volume([axis.extent, *(max(_volume(nest), 1) for nest in rows.body)]) < LARGE:
+    if any(nest.asserts or nest.cases for nest in rows.body):
         yield rows
         return
     low, high = _stretch(axis, (0, axis.extent), [e for nest in rows.body for e in reachable(tops(nest))])
-    parts = [(low, high), (0, low), (high, axis.extent)]
-    for lo, hi in parts if (low, high) != (0, axis.extent) else ():
+    whole = (low, high) == (0, axis.extent)
+    if whole or volume([axis.extent, *(max(_volume(nest), 1) for nest in rows.body)]) < LARGE:
+        yield rows
+        return
+    for lo, hi in [(low, high), (0, low), (high, axis.extent)]:
         if lo < hi:
             row = Axis(axis.name, hi - lo)
             inside = _Inside({}, expand={axis: Affine(((row, 1),), lo)})
             nests = [inside.nest(nest, nest.axes, nest.reduced) for nest in rows.body]
             nests = [replace(nest, vector=row) if nest.vector is axis else nest for nest in nests]
             yield replace(rows, axes=(row,), body=tuple(nests), vector=rows.vector and row)
-    if (low, high) == (0, axis.extent):
-        yield rows
 
 
 def _volume(nest: Nest) -> int:

@@ -174,9 +174,9 @@ class _Sharing:
         """Whether a nest is as well off in rows along some of its axes."""
         nest = self._nest(at)
         inner, whole = _volume(nest, rows), _volume(nest, set())
-        if inner > ROW or (inner > TINY and self._is(is_product, at)) or (whole > TURNED and self._is(is_turned, at)):
+        if inner > ROW or (self._is(is_product, at) and inner > TINY) or (self._is(is_turned, at) and whole > TURNED):
             return False
-        return not (inner > TINY and NEAR < whole <= FAR and all(_lies_along(nest, row) for row in rows))
+        return not (all(_lies_along(nest, row) for row in rows) and NEAR < whole <= FAR and inner > TINY)
 
     def _is(self, what: Callable[[Nest], bool], at: int) -> bool:
         """Whether something is so of a nest, found when it is first asked."""

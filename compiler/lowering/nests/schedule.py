@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...ir.measure import typical, volume
-from ...ir.symint import rough, smaller
+from ...ir.symint import SymNumber, rough, smaller
 from ...ir.types import STORED
 from ...loops import Affine, Apply, Axis, Element, Guarded, Load, Position
 from ...ops.elementwise import COSTS
@@ -310,12 +310,12 @@ def _width(facts: Facts, nest: Nest, vector: Axis, vector_bits: int) -> int:
     width, extent = lanes_of(facts.elements, vector_bits), typical(vector.extent)
     while width // 2 >= extent and width > 2:
         width //= 2
-    if cost(nest, facts) <= HEAVY or volume(a.extent for a in nest.axes) < SEVERAL * width:
-        return width
-    if work(facts.elements) >= ENOUGH * _longest(facts.elements):
-        return width
     most = PARTIALS if nest.folds else 4 * width
-    return max(w for w in (width, 2 * width, 4 * width) if w == width or w <= min(most, extent))
+    busy = cost(nest, facts) <= HEAVY or work(facts.elements) >= ENOUGH * _longest(facts.elements)
+    short = not isinstance(extent, SymNumber) and 2 * width > min(most, extent)  # then no other size need be asked
+    if busy or short or volume(a.extent for a in nest.axes) < SEVERAL * width:
+        return width
+    return max(w for w in (width, 2 * width, 4 * width) if w == width or w <= smaller(most, extent))
 
 
 def _longest(elements: Sequence[Element]) -> int:

@@ -59,15 +59,16 @@ class Alone:
     """A graph of `size` elements that runs by itself.
 
     quick   a native function of a list of arrays, once that is worth it; where it returns no list, `run` knows why
+    job     what makes that, once it was asked for
     """
 
-    __slots__ = ("graph", "exact", "size", "quick", "kernel", "runs")
+    __slots__ = ("graph", "exact", "size", "quick", "kernel", "runs", "job")
 
     def __init__(self, graph: Graph, exact: bool, size: int) -> None:
         self.graph, self.exact, self.size = graph, exact, size
         self.quick: Callable[[list[np.ndarray]], Any] | None = None
         self.kernel: Any = None
-        self.runs = 0
+        self.runs, self.job = 0, None
 
     def run(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """The results for arrays of the parameters' kinds."""
@@ -79,8 +80,16 @@ class Alone:
             if not isinstance(kernel, Interpreter):
                 self.quick = kernel.runner()
             elif not settings.reference and self._is_better_compiled():
-                maker.ask(self._compile) if settings.background else self._compile()
+                self._ask()
+        elif self.runs % OFTEN == 0 and self.job is not None and self.quick is None and not self.job.missed(OFTEN):
+            self._ask()
         return kernel.run(arrays)
+
+    def _ask(self) -> None:
+        if settings.background:
+            self.job = maker.ask(self._compile, OFTEN)
+        else:
+            self._compile()
 
     def _is_better_compiled(self) -> bool:
         return not is_opaque(self.graph) and self.size <= SMALL * len(self.graph.body)

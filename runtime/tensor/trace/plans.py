@@ -25,7 +25,7 @@ from ....compiler.ir.text import show
 from ....compiler.locks import lock
 from ....compiler.settings import settings
 from ..value.cells import number_cell
-from .background import maker
+from .background import Job, maker
 from .cold import Interpreted, run_cold
 from .cures import CURE, CURES
 from .engine import Kernel
@@ -154,9 +154,8 @@ def plan_for(state: State, live: bytes, known: frozenset[int] = NOTHING_KNOWN) -
             plan.compile()
         elif plan.waits:
             plan.waits -= 1
-        elif plan.asked != maker.generation:
-            plan.asked = maker.generation
-            maker.ask(plan.compile)
+        elif plan.job is None or not plan.job.missed():
+            plan.job = maker.ask(plan.compile)
     return plan
 
 
@@ -204,7 +203,7 @@ class Plan:
     unused           for each step, the values that may be dropped after it, once it has run op by op
     times            how often native code ran it
     keeps            whether its history need not be made in time, where that was asked: see kept.py
-    waits            how often it is to run op by op before it is worth the time of a thread to compile it
+    waits            how often it is to run op by op before it is worth the time of a thread to compile it; then a job
     looks, seconds   how often it was run for a value in the middle of a trace, and the least time that took
     """
 
@@ -220,7 +219,8 @@ class Plan:
         self.joins = joins_of(state, live) or []
         self.kernel: Kernel | None = None
         self.looks, self.seconds = 0, inf
-        self.asked = self.times = 0
+        self.times = 0
+        self.job: Job | None = None
         self.waits = WAITS
         self.keeps: bool | None = None
         self.unused: list[list[int]] | None = None

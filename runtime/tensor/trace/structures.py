@@ -16,7 +16,7 @@ from ....compiler.backend import cache, store
 from ....compiler.backend.kernel import Kernel, compile_graph
 from ....compiler.later import later
 from ....compiler.settings import settings
-from .background import maker
+from .background import Job, maker
 from .fragments.families import Family, family_of
 from .fragments.outlines import body_of
 from .states import Call, State, Step, events
@@ -32,8 +32,8 @@ OFTEN = 4
 LOOKS = 32
 """A structure that has not come often is looked for on disk, until so many were not there."""
 
-MOST, QUEUE = 48, 3
-"""Of so many sizes of one structure; and none while so many kernels wait to be made."""
+MOST = 48
+"""At so many sizes of one structure, one after the other."""
 
 KEPT = 1024
 """Structures that are counted; the one that has not come for longest goes first."""
@@ -44,14 +44,16 @@ class Structure:
 
     met      how often none of their sizes was known
     learned  at how many sizes it was lowered
+    job      what learns it at the latest of the sizes that were not known
     family   the code that they share, once there is some
     kept     it is on disk
     """
 
-    __slots__ = ("met", "learned", "family", "kept")
+    __slots__ = ("met", "learned", "job", "family", "kept")
 
     def __init__(self) -> None:
         self.met = self.learned = 0
+        self.job: Job | None = None
         self.family: Family | None = None
         self.kept = False
 
@@ -120,9 +122,16 @@ def kernel_for(plan: Any, structure: Structure) -> Kernel | None:
         if not settings.background:
             structure.learned += 1
             return _learned(family, plan, structure, numbers)
-        if maker.open < QUEUE:
-            structure.learned += 1
-            maker.ask(lambda: _learn(family, plan, structure, numbers))
+        def learn() -> None:
+            if family.known(numbers, wanted(plan)) is None:
+                structure.learned += 1
+                _learned(family, plan, structure, numbers)
+
+        job = structure.job
+        if job is None or not job.missed() or not job.open:
+            structure.job = maker.ask(learn)
+        else:
+            job.make = learn  # what came lately is not known yet, mostly
     return made
 
 
@@ -132,11 +141,6 @@ def _learned(family: Family, plan: Any, structure: Structure, numbers: Sequence[
         structure.kept = True
         store.write(_mark(events(plan.state), plan.live), b"")
     return made
-
-
-def _learn(family: Family, plan: Any, structure: Structure, numbers: Sequence[int]) -> None:
-    if family.known(numbers, wanted(plan)) is None:
-        _learned(family, plan, structure, numbers)
 
 
 def kernel_of(plan: Any) -> Kernel:
