@@ -99,7 +99,7 @@ class Record:
                 if kept is not None:
                     values[call.number(new)] = _written(tape, value(call.number(target)), call.number(new))
             if template.has_nodes or template.parts:
-                made = run_again(tape, call, value, grads_of(call, value))
+                made = run_again(tape, call, value, grads_of(call, value), past=True)
                 _collect(call, template.gives, made, values)
             used = [t._node for n in template.frees if (t := values.get(n)) is not None and t._node is not None]
             for node in reachable(used):
