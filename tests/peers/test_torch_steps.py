@@ -127,7 +127,24 @@ def masks(torch: Any) -> Step:
     return step
 
 
-PROGRAMS: tuple[Callable[[Any], Step], ...] = (equilibrium, penalty, queue, masks)
+def schedule(torch: Any) -> Step:
+    """Samples by steps backward in time, each with numbers of a schedule that is read by index."""
+    rates = torch.linspace(1e-4, 0.02, 12)
+    kept_part, net = torch.cumprod(1 - rates, 0), torch.nn.Linear(3, 2)
+
+    @torch.no_grad()
+    def step() -> float:
+        x = torch.ones(4, 2)
+        for t in reversed(range(12)):
+            noise = net(torch.cat([x, torch.full((4, 1), t / 12)], 1))
+            x = (x - rates[t] / (1 - kept_part[t]).sqrt() * noise) / (1 - rates)[t].sqrt()
+            x = x + rates[t].sqrt() * 0.1
+        return x.sum().item()
+
+    return step
+
+
+PROGRAMS: tuple[Callable[[Any], Step], ...] = (equilibrium, penalty, queue, masks, schedule)
 
 
 @pytest.fixture
@@ -150,7 +167,9 @@ def test_steps_are_pytorchs_and_are_recognised(program: Any, monkeypatch: pytest
     pullback.manual_seed(0)
     step = program(pullback)
     made = [step() for _ in range(18)]
-    learned, nodes = list[str](), list[str]()
+    learned, nodes, read = list[str](), list[str](), list[str]()
+    described = calls.Recorded._read
+    monkeypatch.setattr(calls.Recorded, "_read", lambda self, *a: read.append(self.name) or described(self, *a))
     run, make, again = calls.Recorded._run, call_nodes.Maker.make, repeat.run_again
     monkeypatch.setattr(calls.Recorded, "_run", lambda self, *a: learned.append(self.name) or run(self, *a))
     monkeypatch.setattr(
@@ -165,6 +184,8 @@ def test_steps_are_pytorchs_and_are_recognised(program: Any, monkeypatch: pytest
         assert len(learned) <= 6, learned
     if program in (penalty, queue):
         assert not nodes
+    if program is schedule:  # the calls are recognised in native code
+        assert len(read) <= 6, read
 
 
 KEYS: tuple[Callable[[Any], Any], ...] = (

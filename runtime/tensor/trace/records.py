@@ -120,7 +120,8 @@ def remember(tape: Tape, plan: Any, late: list[Any], kept: Kept | None = None) -
         plan.held = _held(tape, plan)
     joins = plan.joins if kept is None else plan.program.views.joins(plan.numbers, plan.program.again)
     if joins:
-        program, gone = program_of(plan.state), dict[int, Any]()
+        written_out = isinstance(plan.program, Program)
+        program, gone = plan.program if written_out else program_of(plan.state), dict[int, Any]()
         for n, m in joins:
             owner = tape.value(m)
             if owner is None:  # only views of it are left
