@@ -144,7 +144,28 @@ def schedule(torch: Any) -> Step:
     return step
 
 
-PROGRAMS: tuple[Callable[[Any], Step], ...] = (equilibrium, penalty, queue, masks, schedule)
+def chain(torch: Any) -> Step:
+    """A field over a chain, of whose parameters there are views when they are moved."""
+    emit, moves = torch.nn.Linear(4, 3), torch.nn.Parameter(0.1 * torch.randn(3, 3))
+    optimizer = torch.optim.Adam([*emit.parameters(), moves], 1e-2)
+    x, y = torch.randn(2, 4, 4), torch.randint(0, 3, (2, 4))
+
+    def step() -> float:
+        said = emit(x)
+        total, score = said[:, 0], said[:, 0].gather(1, y[:, :1]).squeeze(1)
+        for t in range(1, 4):
+            total = torch.logsumexp(total.unsqueeze(2) + moves.unsqueeze(0) + said[:, t].unsqueeze(1), 1)
+            score = score + moves[y[:, t - 1], y[:, t]] + said[torch.arange(2), t, y[:, t]]
+        loss = (torch.logsumexp(total, 1) - score).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+PROGRAMS: tuple[Callable[[Any], Step], ...] = (equilibrium, penalty, queue, masks, schedule, chain)
 
 
 @pytest.fixture
@@ -182,7 +203,7 @@ def test_steps_are_pytorchs_and_are_recognised(program: Any, monkeypatch: pytest
     np.testing.assert_allclose(made, wanted, rtol=1e-7)
     if program is not masks:  # the calls of which are of other sizes each time
         assert len(learned) <= 6, learned
-    if program in (penalty, queue):
+    if program in (penalty, queue, chain):
         assert not nodes
     if program is schedule:  # the calls are recognised in native code
         assert len(read) <= 6, read

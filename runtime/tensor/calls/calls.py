@@ -73,7 +73,7 @@ class Recorded:
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.native: Any = None
         self.shares = not pure or "out" in self.parameters or (self.name.endswith("_") and not self.writes)
-        self.alters = exact or self.writes or "out" in self.parameters or self.name.endswith("_")
+        self.alters = exact or not (pure or cuts) or "out" in self.parameters or self.name.endswith("_") or self.writes
         self.patterns: list[Any] = []
         self.untold = 0
 
