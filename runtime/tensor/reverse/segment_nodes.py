@@ -107,10 +107,10 @@ def open_here(outputs: Sequence[Any], tape: Any) -> None:
     """Let outputs lead to nodes of their own where a segment of the trace under way stands for those and others: a
     backward to inputs comes to few of them, and is recognised the next time if it comes to none of an older trace."""
     serial = (tape if tape.again is None else tape.again.tape).serial
+    t: Any
     for t in outputs:
         if isinstance(t, TensorBase) and type(t._node) is SegmentNode and t._node.serial == serial:
-            t._node.open()
-            t._node, t._index = t._node.at(t._index)
+            t._node, t._index = t._node.at(t._index)  # type: ignore[attr-defined]
 
 
 class SegmentNode(Node):
