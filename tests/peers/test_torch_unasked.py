@@ -29,6 +29,10 @@ def _extra(torch: Any, name: str, z: Any, p: Any, q: Any) -> Any:
         return (z.detach() * q).softmax(-1)
     if name == "quotient":
         return (p.exp() / p.exp().sum(0)).log()
+    if name == "slopes":  # whose history begins in a backward
+        return torch.autograd.grad((q.exp() * 2).sin().sum(), q, create_graph=True)[0] * q
+    if name == "penalty":  # a part of it is used up, a part is not
+        return torch.autograd.grad((z @ p.t()).tanh().sum(), p, create_graph=True)[0].norm(2, 1) * q.sum()
     return torch.stack([q.sin(), q.cos()])
 
 
@@ -91,7 +95,7 @@ def _agree(mine: list[Any], theirs: list[Any]) -> None:
             assert a == b, f"value {n}"
 
 
-EXTRAS = ("distances", "product", "detached", "quotient", "stack")
+EXTRAS = ("distances", "product", "detached", "quotient", "stack", "slopes", "penalty")
 ASKS = ("backward", "twice", "hook", "second order", "name", "item")
 
 

@@ -55,6 +55,7 @@ class Recorded:
     pure      it asks of its arguments for their values, and where they lie if that is where its results will
     at_once   (args) -> what the call gives, done at once where it is of plain data alone, or NotImplemented
     shares    so they do, or it writes to arguments
+    alters    it may write to arguments, or use their history up
     cuts      of which values that are known ("all", "integers") its result is cut at once, and is no part of a trace
     """
 
@@ -72,6 +73,7 @@ class Recorded:
         self.parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.native: Any = None
         self.shares = not pure or "out" in self.parameters or (self.name.endswith("_") and not self.writes)
+        self.alters = exact or not (pure or cuts) or "out" in self.parameters or self.name.endswith("_") or self.writes
         self.patterns: list[Any] = []
         self.untold = 0
 
@@ -254,7 +256,8 @@ class Recorded:
         tape.catch_up()
         if not tape.mode & 1:
             for t in reading.tensors:
-                leave(t, tape)
+                if t._storage is not None or self.alters:
+                    leave(t, tape)
         key, case = (reading.form, *reading.places), self._case(tape, reading)
         noted, run = len(tape.journal), FirstRun(tape, reading)
         tape.call = run

@@ -168,7 +168,8 @@ class Reading:
             cell = None
             self.key += (kind, what)
         else:
-            if not tape.mode & 1 or (flags & VIEWED and self.recorded.writes and not self.tensors):
+            quiet = not tape.mode & 1 and (t._storage is not None or self.recorded.alters)
+            if quiet or (flags & VIEWED and self.recorded.writes and not self.tensors):
                 leave(t, tape)  # a view that nobody holds any more, as of `p.grad.detach().norm()`, is none
             if (t._storage is not None or flags & (SPECIAL | PART)) and not usable(t, tape):
                 raise Unknown(CHANGING)

@@ -38,9 +38,11 @@ class Again:
     grads   of a leaf's id, the gradient that it had then, and then has: the leaf itself may have another meanwhile,
             also by another thread
     stand_in   the node of whatever has a history, where nodes are not made
+    past       whether its trace has run, so that what was saved may have been written over since, which it did not see
     """
 
     stand_in = None
+    past = False
 
     def __init__(self, tape: Tape, call: Call, grads: dict[int, Any]) -> None:
         self.tape, self.call, self.grads = tape, call, grads
@@ -251,7 +253,7 @@ def _targets(tape: Tape, call: Call) -> list[Any]:
     return [tape.value(call.number(target)) for target, _ in call.template.assigns]
 
 
-def run_again(tape: Tape, call: Call, value: Any, grads: dict[int, Any]) -> Any:
+def run_again(tape: Tape, call: Call, value: Any, grads: dict[int, Any], past: bool = False) -> Any:
     """Call the function again on the tensors that `value` gives for numbers; what it adds to is in `grads`."""
     template, mine = call.template, tapes.tape
     positional, named = template.form
@@ -259,6 +261,7 @@ def run_again(tape: Tape, call: Call, value: Any, grads: dict[int, Any]) -> Any:
     kwargs = {name: _argument(call, f, value) for name, f in named.items()}
     saved = mine.again, mine.storages, mode.enabled
     mine.again, mine.storages, mode.enabled = Again(tape, call, grads), [], bool(template.mode & 1)
+    mine.again.past = past
     mine.depth += 1
     try:
         made = template.function(*args, **kwargs)

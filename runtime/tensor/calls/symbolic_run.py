@@ -54,6 +54,8 @@ class SymbolicRun:
     stand_in   the node of whatever has a history
     """
 
+    past = False
+
     def __init__(self, tape: Tape, template: Template) -> None:
         self.tape, self.template, self.stand_in = tape, template, Node((), None)
         self.fragments: list[Fragment] = []

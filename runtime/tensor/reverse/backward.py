@@ -26,7 +26,7 @@ from .hooks import Watched
 from .modes import mode, watch
 from .nodes import AccumulateGrad, Edge, Flow, Node, reachable, zeros
 from .ready import Ready
-from .segment_nodes import SegmentNode, leads_to
+from .segment_nodes import SegmentNode, leads_to, open_here
 
 Wanted = dict[Node, set[int]]
 Held = dict[Node, list[Flow | None]]
@@ -254,6 +254,7 @@ def gradients(
     materialize: bool,
 ) -> list[Core | None]:
     """The gradients of `outputs`, weighted, with respect to `inputs`, without touching any `grad`."""
+    open_here(outputs, tapes.tape)
     roots = roots_of(outputs, weights, create_graph)
     edges = _input_edges(inputs)
     retain = create_graph if retain_graph is None else retain_graph

@@ -236,10 +236,10 @@ class Node:
         return type(self).present(cell, self.edges[place[1]] if place[0] == INPUT else (self, place[1]))
 
     def hooked(self) -> NodeHooks:
-        """The hooks, made when the first is attached."""
-        tapes.tape.blur()
-        if self.hooks is None:
-            self.hooks = NodeHooks()
+        """The hooks, made when the first is attached. No backward that comes to an older trace is recognised anyway."""
+        if self.serial in (0, tapes.tape.serial):
+            tapes.tape.blur()
+        self.hooks = self.hooks or NodeHooks()
         return self.hooks
 
     def register_hook(self, fn: Hook) -> RemovableHandle:

@@ -18,6 +18,7 @@ from ..trace.fragments.fragments import Fragment
 from ..trace.states import ABSOLUTE
 from ..trace.tape import record
 from ..value.cells import Cell, Kind
+from ..value.slots import TensorBase
 from .carrying import Carrying
 from .nodes import Edge, Flow, Kept, Node
 from .pulled import Walked
@@ -100,6 +101,16 @@ def leads_to(edge: Edge | None, useful: Any) -> bool:
     if type(node) is not SegmentNode:
         return node in useful
     return edge in useful if node.opened is None else node.opened[k][0] in useful
+
+
+def open_here(outputs: Sequence[Any], tape: Any) -> None:
+    """Let outputs lead to nodes of their own where a segment of the trace under way stands for those and others: a
+    backward to inputs comes to few of them, and is recognised the next time if it comes to none of an older trace."""
+    serial = (tape if tape.again is None else tape.again.tape).serial
+    t: Any
+    for t in outputs:
+        if isinstance(t, TensorBase) and type(t._node) is SegmentNode and t._node.serial == serial:
+            t._node, t._index = t._node.at(t._index)  # type: ignore[attr-defined]
 
 
 class SegmentNode(Node):

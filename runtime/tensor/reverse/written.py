@@ -96,10 +96,11 @@ def check_alike(node: Node, place: tuple[int, int]) -> None:
 def check_unwritten(cell: Cell, node: Node) -> None:
     """Raise PyTorch's error if the memory was written to after `node` saved its value.
 
-    Not so where another thread has written to it, which threads do at any time: the value that was saved is there.
+    Not so where another thread has written to it, which threads do at any time: the value that was saved is there. Nor
+    where a trace that has run before the write gets its nodes.
     """
-    found = written_over(cell)
-    if found is not None and not watch.lenient:
+    found, again = written_over(cell), tapes.tape.again
+    if found is not None and not watch.lenient and not (again is not None and again.past):
         now, then, where, writer = found
         if writer != get_ident() and (writer or others_record()):
             return

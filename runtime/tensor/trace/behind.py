@@ -28,7 +28,8 @@ def is_behind(tape: Any, live: bytes) -> bool:
         return True  # the next part goes on from there
     if not tape.noded:
         return needs_nodes(tape.state, live)
-    if any(_has_views(tape, call) for call in calls):
+    wanted = int.from_bytes(live, "little")
+    if any(_has_views(tape, call, wanted) for call in calls):
         return True  # views that are there must know what is written to
     left_out = [call for call in calls if _leaves_out(call.template)]
     if left_out:
@@ -41,11 +42,13 @@ def is_behind(tape: Any, live: bytes) -> bool:
     return False
 
 
-def _has_views(tape: Any, call: Call) -> bool:
-    """Whether what a call reads, writes or returns shares its memory with others."""
+def _has_views(tape: Any, call: Call, wanted: int) -> bool:
+    """Whether a result of a call that is wanted is a view, or what it writes to shares its memory with others."""
     template = call.template
-    if template.viewed or template.views or any(flags & SPECIAL for _, _, flags in template.results):
+    if any(flags & SPECIAL and wanted >> call.number(ref) & 1 for ref, _, flags in template.results):
         return True
+    if not (template.assigns or template.grads or template.call.exact):
+        return False
     values = [tape.value(n) for n in (*call.arguments, *(call.number(new) for _, new in template.assigns))]
     return any(v is None or (isinstance(v, TensorBase) and _shares(v)) for v in values)
 

@@ -103,8 +103,7 @@ def _leads_back(value: Any) -> bool:
 
 
 def _is_simple(state: State, live: bytes) -> bool:
-    """Whether calls make up the trace, none of which writes to what has a history, goes on in parts, or reads what
-    nodes have saved to make others, as `grad(create_graph=True)` does."""
+    """Whether calls make up the trace, none of which writes to what has a history, or goes on in parts."""
     for at in events(state):
         event = at.event
         if isinstance(event, (Enter, Again)):
@@ -112,7 +111,7 @@ def _is_simple(state: State, live: bytes) -> bool:
         if not isinstance(event, Call):
             return False
         t = event.template
-        if t.renewed or t.through or t.pause is not None or t.call.in_parts or (t.call.exact and t.has_nodes):
+        if t.renewed or t.through or t.pause is not None or t.call.in_parts:
             return False
     program = program_of(state)
     numbers, views = numbers_in(live), program.views

@@ -88,7 +88,7 @@ def peek(t: Any, call: Any = None, checked: bool = False, passing: bool = False)
             return None
         if n is None or n >= tape.state.values:
             return None
-        if (there := _in_memory(t, tape)) is not None:
+        if (there := in_memory(t, tape)) is not None:
             return there
         if (tape.noded and call is None) or (tape.goes_on and not checked) or tape.count > SHORT:
             return None
@@ -110,7 +110,7 @@ def _is_as_made(t: Any, tape: Tape) -> bool:
     return not over.over or not over.has(t._number)
 
 
-def _in_memory(t: Any, tape: Tape) -> np.ndarray | None:
+def in_memory(t: Any, tape: Tape) -> np.ndarray | None:
     """The value of a view of memory that is there, as of rows of data, and that nobody has written to since."""
     whole: Any = None
     if not t._is_late:

@@ -99,7 +99,7 @@ class Record:
                 if kept is not None:
                     values[call.number(new)] = _written(tape, value(call.number(target)), call.number(new))
             if template.has_nodes or template.parts:
-                made = run_again(tape, call, value, grads_of(call, value))
+                made = run_again(tape, call, value, grads_of(call, value), past=True)
                 _collect(call, template.gives, made, values)
             used = [t._node for n in template.frees if (t := values.get(n)) is not None and t._node is not None]
             for node in reachable(used):
@@ -120,7 +120,8 @@ def remember(tape: Tape, plan: Any, late: list[Any], kept: Kept | None = None) -
         plan.held = _held(tape, plan)
     joins = plan.joins if kept is None else plan.program.views.joins(plan.numbers, plan.program.again)
     if joins:
-        program, gone = program_of(plan.state), dict[int, Any]()
+        written_out = isinstance(plan.program, Program)
+        program, gone = plan.program if written_out else program_of(plan.state), dict[int, Any]()
         for n, m in joins:
             owner = tape.value(m)
             if owner is None:  # only views of it are left

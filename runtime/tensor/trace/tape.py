@@ -317,10 +317,10 @@ def force(cell: Cell) -> Cell:
 
 def compute(serial: int) -> None:
     """Run the trace of this serial, if it has not been run."""
-    tape, mine = tape_of(serial), tapes.tape
-    if tape is mine:
+    mine = tapes.tape
+    if mine.serial == serial:
         mine.flush()
-    elif tape is not None:
+    elif (tape := tape_of(serial)) is not None:
         if crowd.on:  # whose turn has ended then, and mostly its trace
             crowd.turn(mine, lambda: _run_other(mine, tape, serial))
         else:

@@ -45,6 +45,8 @@ def known_part(x: Core, key: Any) -> Tensor | None:
         keys = (key,)
     else:
         return _known_rows(x, key) if isinstance(key, Core) else None
+    if any(type(k) in tensor_types for k in keys):
+        return _known_places(x, keys)
     for k in keys:
         if type(k) is not int and (type(k) is not slice or (k != ALL and not is_forward(k))):
             return None
@@ -100,14 +102,44 @@ def cell_path(shape: tuple[int, ...], key: tuple[Any, ...]) -> Path:
 
 def _known_rows(x: Core, index: Core) -> Tensor | None:
     """x[index] where both are known; None where that is not so, and where it is an error."""
-    cell = index._read()
-    if cell.array is None or cell.kind.dtype not in ("i64", "i32") or not cell.kind.shape:
-        return None
     array = known(x) if may_cut() else None
-    if array is None or not array.ndim:
+    if array is None or not array.ndim or (where := _where(index)) is None:
         return None
     try:
-        return wrap(cell_of(array.take(cell.array, axis=0)))
+        return wrap(cell_of(array[where] if where.dtype == bool else array.take(where, axis=0)))
+    except IndexError:
+        return None
+
+
+def _where(index: Any) -> np.ndarray | None:
+    """The values of a tensor of indices that is known, or of a mask, which is asked now: it tells a shape."""
+    kind = index._kind_of()
+    if kind.dtype == "bool" and kind.shape and tapes.tape.mode <= 1:
+        return index._array()
+    cell = index._read()
+    return cell.array if kind.dtype in ("i64", "i32") and kind.shape and type(cell) is Cell else None
+
+
+def _known_places(x: Core, keys: tuple[Any, ...]) -> Tensor | None:
+    """x[i, j, 0, a:b] with tensors of indices that are known, as x is; None else, and where it is an error."""
+    array = known(x) if may_cut() else None
+    if array is None:
+        return None
+    cut: list[Any] = []
+    places: list[Any] = []
+    for k in keys:
+        if type(k) is int:
+            cut.append(k)
+        elif type(k) is slice and (k == ALL or is_forward(k)):
+            cut.append(k)
+            places.append(ALL)
+        elif type(k) in tensor_types and (where := _where(k)) is not None and where.dtype != bool:
+            cut.append(ALL)
+            places.append(where)
+        else:
+            return None
+    try:  # ints first, as in PyTorch: for NumPy they are indices like others
+        return wrap(cell_of(np.ascontiguousarray(array[tuple(cut)][tuple(places)])))
     except IndexError:
         return None
 

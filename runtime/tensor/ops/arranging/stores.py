@@ -15,13 +15,18 @@ from typing import Any
 import numpy as np
 
 from ...reverse.modes import mode
+from ...trace.crowd import crowd
+from ...trace.peeking import in_memory
+from ...trace.tape import tapes
 from ...value.aliases import array_of, whole_number
 from ...value.cells import Cell
 from ...value.core import Core, number_of, requires
+from ...value.located import owner_by_calls
 from ...value.memory import tensor_types
 from ...value.numbers import FLOAT_MAX
 from ...value.paths import Path
 from ...value.plain import is_plain, meets, memory_of, target_of, touch, write_now
+from ...value.slots import HISTORY, LEAF, PART, SPECIAL
 from .cuts import PLAIN_BOUNDS, cell_path
 
 NUMBERED = "f32", "f64", "i64", "i32", "bool"
@@ -103,6 +108,8 @@ def as_given(value: Any, kind: Any) -> Any:
     if isinstance(value, Core):
         if type(value._key) is tuple and (known := array_of(value)) is not None:
             return _converted(known, kind)
+        if (known := _known_view(value)) is not None:
+            return _converted(known, kind)
         if type(value._read()) is not Cell or (mode.enabled and requires(value)):
             return None
         return _converted(value._array(), kind)
@@ -110,6 +117,18 @@ def as_given(value: Any, kind: Any) -> Any:
     if kind.dtype not in NUMBERED or type(number) not in _fitting(kind):
         return None
     return None if type(number) is float and FLOAT_MAX <= abs(number) < inf else number
+
+
+def _known_view(value: Any) -> np.ndarray | None:
+    """What a late view without a history holds, as `keys.T`, where it is one of memory that is there."""
+    tape = tapes.tape
+    late = value._is_late and value._flags & (SPECIAL | PART | HISTORY | LEAF) == SPECIAL
+    if not late or tape.depth or crowd.on or value._serial != tape.serial:
+        return None
+    found = owner_by_calls(value, tape)
+    if found is None or found[0]._storage is not None or (mode.enabled and requires(found[0])):
+        return None
+    return in_memory(value, tape)
 
 
 def _converted(array: np.ndarray, kind: Any) -> np.ndarray | None:
