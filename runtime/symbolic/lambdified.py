@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.backend import process
 from ...compiler.frontend import tracing
 from ...compiler.frontend.array import Array, here
 from ...compiler.frontend.promotion import result_dtype, shape_of
@@ -44,7 +45,9 @@ class Expression(Function):
     """A compiled SymPy expression; pickles hold the expression."""
 
     def __init__(self, args: Any, expr: Any, functions: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        super().__init__(_function(args, expr, functions, options), Jit())
+        with process.uncollected():
+            function = _function(args, expr, functions, options)
+        super().__init__(function, Jit())
         self.rewrites: tuple[tuple[Any, Any], ...] = self.__wrapped__.rewrites  # type: ignore[attr-defined]
         made_of(self, args, expr, functions, options)
 

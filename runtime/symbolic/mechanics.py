@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...compiler.backend import process
 from ...compiler.ops.duals import NoSlopes, plain
 from ...compiler.ops.expression import Signed, signed_sum
 from ..compiled.derive import Jit
@@ -110,7 +111,8 @@ def equations_of_motion(
     >>> f(0.0, np.array([0.5, 1.0]), [9.81]).round(4)
     array([ 1.    , -4.7032])
     """
-    return Motion(system, parameters, inputs)
+    with process.uncollected():
+        return Motion(system, parameters, inputs)
 
 
 def _time() -> Any:
