@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test: .venv/.ready-test
 	$(MAKE) --no-print-directory --jobs 2 lint suite
 
-# Threads of OpenBLAS that wait for work spin, beside a pytest for every processor.
+# Files stay together: what one of them has compiled, or taught to native code, serves the rest of it.
 suite: .venv/.ready-test
 	$(BIN)/python -m pytest -n auto --dist loadfile
 

@@ -10,6 +10,8 @@ import ctypes
 import mmap
 import sys
 from collections.abc import Sequence
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from pytest import MonkeyPatch
@@ -80,22 +82,28 @@ def main(width: int, thresholds: Sequence[str]) -> None:
     symbols = process.allocator_symbols()
     places = {"malloc": ctypes.cast(_malloc, ctypes.c_void_p).value, "free": ctypes.cast(_free, ctypes.c_void_p).value}
     set_num_threads(1)
+    options: dict[str, Any] = {"vector_bits": width, "level": 0}
+    with TemporaryDirectory() as kept, settings.override(**options, cache=True, cache_dir=kept):
+        run(symbols, places)  # the code of both kernels of a function is the same, bound to other functions of C
+    print(f"inside: {len(_blocks)} arenas")
+
+
+def run(symbols: dict[str, int], places: dict[str, Any]) -> None:
+    """Run each function on ordinary memory, then on arrays that begin and on arrays that end at a fence."""
     for name, written in CASES.items():
         graph, args = derived(*traced(written), min(written.orders, 1))
-        with settings.override(vector_bits=width, level=0, cache=False):
-            want = compile_graph(graph).run(args)
-            with MonkeyPatch.context() as inner:
-                inner.setattr(process, "allocator_symbols", lambda: {**symbols, **places})
-                library_symbols.cache_clear()
-                kernel = compile_graph(graph)
+        want = compile_graph(graph).run(args)
+        with MonkeyPatch.context() as inner:
+            inner.setattr(process, "allocator_symbols", lambda: {**symbols, **places})
             library_symbols.cache_clear()
-            print(name, flush=True)
-            for at_end in (False, True):
-                given = [array(a, at_end) for a in args]
-                into = {k: array(np.zeros_like(w), at_end) for k, w in enumerate(want)}
-                assert bits(kernel.run(given, into)) == bits(want), name
-                del given, into
-    print(f"inside: {len(_blocks)} arenas")
+            kernel = compile_graph(graph)
+        library_symbols.cache_clear()
+        print(name, flush=True)
+        for at_end in (False, True):
+            given = [array(a, at_end) for a in args]
+            into = {k: array(np.zeros_like(w), at_end) for k, w in enumerate(want)}
+            assert bits(kernel.run(given, into)) == bits(want), name
+            del given, into
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pullback as torch
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls
 from pullback.runtime.tensor.trace.fragments.fragment_cache import forget_fragments
+from pullback.runtime.tensor.trace.tape import tapes
 
 nn, F = torch.nn, torch.nn.functional
 SIZES = (9, 20, 33, 7, 40, 12, 27, 64, 8, 3, 51, 33)
@@ -94,8 +95,12 @@ def run_layer(name: str, sizes: tuple[int, ...] = (5, 9, 12, 30, 14, 7, 21)) -> 
 
 
 def nothing_learned() -> Iterator[None]:
-    """Begin with nothing that was learned of calls, and learn at once what is learned: for a fixture."""
+    """Begin with nothing that was learned of calls, and learn at once what is learned: for a fixture.
+
+    What nobody has read when a test ends is not computed: the next test but some would pay for the work of them all.
+    """
     forget_calls()
     forget_fragments()
     with settings.override(background=False):
         yield
+    tapes.tape.begin()

@@ -1,4 +1,4 @@
-"""What strangers hand in, spoilt at random 100,000 times: the one declared error, and soon."""
+"""What strangers hand in, spoilt at random 50,000 times: the declared error, and soon; `make fuzz-inputs` goes on."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tests.fuzz import inputs
 
 GOLDENS = [Path(__file__).parent / "golden" / f"kernels-format-{k}.bin" for k in (1, 2)]
 GOLDEN = GOLDENS[0]
-CHUNK = 20_000
+CHUNK = 10_000
 
 
-@pytest.mark.parametrize("start", range(0, 80_000, CHUNK))
+@pytest.mark.parametrize("start", range(0, 40_000, CHUNK))
 def test_texts(start: int) -> None:
     good = inputs.run(inputs.text, range(start, start + CHUNK))
     assert CHUNK // 50 < good < CHUNK // 2, "they are all alike"

@@ -11,7 +11,7 @@ import pytest
 
 import pullback as pb
 from pullback.compiler.frontend.errors import TraceError
-from tests.numpy_cases import Case, subjects
+from tests.numpy_cases import Case, executed, subjects
 from tests.test_numpy_functions import _same
 
 Z = np.array([1 + 2j, -0.5 + 0.3j, 0.25 - 1.5j])
@@ -45,7 +45,7 @@ def test_what_is_not_refused_is_numpys(subject: str) -> None:
 
 def _outcome(case: Case) -> str:
     args = [_complex(a) for a in case.args]
-    with np.errstate(all="ignore"), warnings.catch_warnings():
+    with np.errstate(all="ignore"), warnings.catch_warnings(), executed(case):
         warnings.simplefilter("ignore")
         try:
             want = case.function(*args)

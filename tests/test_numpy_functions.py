@@ -11,7 +11,7 @@ from pullback.compiler.settings import settings
 from pullback.runtime.check import check
 from pullback.runtime.transforms import jit
 from pullback.runtime.vmap import vmap
-from tests.numpy_cases import Case, subjects
+from tests.numpy_cases import Case, executed, subjects
 
 CASES = [pytest.param(case, id=f"{subject}-{case.of}") for subject, cases in subjects().items() for case in cases]
 SMOOTH = [each for each in CASES if each.values[0].order]  # type: ignore[attr-defined]
@@ -79,7 +79,8 @@ def _floats(case: Case) -> Any:
 @pytest.mark.parametrize("case", SMOOTH)
 def test_derivatives_agree_with_numbers(case: Case) -> None:
     assert _floats(case)(*case.args), "no result that has a derivative"
-    check(_floats(case), *case.args, order=case.order, elements=0)
+    with executed(case):
+        check(_floats(case), *case.args, order=case.order, elements=0)
 
 
 @pytest.mark.parametrize("case", SMOOTH)
@@ -87,7 +88,8 @@ def test_vmap_is_one_after_the_other(case: Case) -> None:
     places = [isinstance(a, np.ndarray) and a.dtype == np.float64 for a in case.args]
     axes = tuple(0 if wide else None for wide in places)
     given = [np.stack([a, a]) if w else a for a, w in zip(case.args, places, strict=True)]
-    made = _leaves(vmap(case.function, in_axes=axes)(*given))
+    with executed(case):
+        made = _leaves(vmap(case.function, in_axes=axes)(*given))
     want = _leaves(case.function(*case.args))
     for m, w in zip(made, want, strict=True):
         np.testing.assert_allclose(m, np.stack([w, w]), rtol=1e-9, atol=1e-9)
