@@ -70,12 +70,13 @@ class Scalars:
         return self._level.get(e, 0)
 
     def _known(self, e: Element) -> Reg | None:
-        found = self.w.numbered.get(id(e))
-        if found is not None or isinstance(e, Apply):
-            return found
+        if isinstance(e, Apply):
+            return self.w.numbered.get(id(e))
+        if isinstance(e, Number):
+            return self.w.number(e.value, e.dtype)
         if isinstance(e, Variable):
             return self.bound[e][0]
-        return self.w.number(e.value, e.dtype) if isinstance(e, Number) else None
+        return self.w.numbered.get(id(e))
 
     def _new(self, e: Element, args: list[Any]) -> Reg:
         """What is not known yet, where its arguments are."""
