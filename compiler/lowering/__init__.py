@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..ir.graph import Graph, Op, Value
+from ..ir.graph import Graph, Op
 from ..ir.types import Size
 from ..ops.contract import LARGEST
 from ..ops.guard import guard
 from ..ops.memory import bump, update
 from ..ops.shape import concatenate
+from ..passes.placed import is_one
 from .nests.assemble import assemble
 from .nests.lines import lines
 from .program import Program
@@ -43,13 +44,8 @@ def lower(graph: Graph, vector_bits: int = 256, called: int = LARGEST) -> Progra
 def _written_alone(op: Op) -> int:
     """How many elements an operation writes to an array, or makes an array of, each for itself."""
     if op.prim in (update, bump):
-        return op.args[0].type.rank > 0 and _is_one(op.args[1])
-    return len(op.args) if op.prim is concatenate and all(map(_is_one, op.args)) else 0
-
-
-def _is_one(value: Value) -> bool:
-    size = value.type.size
-    return type(size) is int and size == 1
+        return op.args[0].type.rank > 0 and is_one(op.args[1])
+    return len(op.args) if op.prim is concatenate and all(map(is_one, op.args)) else 0
 
 
 def _retried(program: Program) -> Program:

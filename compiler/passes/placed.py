@@ -32,10 +32,11 @@ def _has_many(graph: Graph) -> bool:
 
 def _is_many(op: Op) -> bool:
     """Single numbers aside, which an array is filled with one after the other as it is."""
-    return op.prim is concatenate and len(op.args) >= MANY and not all(_is_one(part) for part in op.args)
+    return op.prim is concatenate and len(op.args) >= MANY and not all(is_one(part) for part in op.args)
 
 
-def _is_one(part: Value) -> bool:
+def is_one(part: Value) -> bool:
+    """Whether an array is told to have one element."""
     size = part.type.size
     return type(size) is int and size == 1
 
@@ -53,4 +54,4 @@ def _visit(b: Builder, op: Op, args: tuple[Value, ...]) -> Any:
     return (made,)
 
 
-__all__ = ["MANY", "placed"]
+__all__ = ["MANY", "is_one", "placed"]

@@ -7,6 +7,7 @@ pseudoinverse. Matrices are the last two axes. What does not exist is NaN.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -194,18 +195,25 @@ def _are_zero(m: Any, pivots: Any) -> Any:
     return m.gt(_summed(m, m.select(m.eq(pivots, 0.0), one, zero)), 0.0)
 
 
-def _singular_written(m: Any, a: Any) -> Any:
-    if small.is_small(a.value.type):
-        return small.LU(m, small.elements(m, a)).is_singular()
-    if not lapack.is_called(a.value.type):
-        return None
+def _of_factors(few: Callable[[small.LU], Any], many: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """How something of a matrix is written: by factors that are written out where it is small, else by LAPACK's."""
+
+    def written(m: Any, a: Any) -> Any:
+        if small.is_small(a.value.type):
+            return few(small.LU(m, small.elements(m, a)))
+        return many(m, a) if lapack.is_called(a.value.type) else None
+
+    return written
+
+
+def _has_zero_pivot(m: Any, a: Any) -> Any:
     low, _ = _cholesky_factor(m, a)
     return _are_zero(m, M.diagonal(m, _factors(m, a)[0] if low is None else m(low)))
 
 
 singular = Library(
     "singular", lambda a: scalar(a).with_dtype("bool"), lambda a: lapack.lu(a)[2] != 0, samples=squares,
-    written=_singular_written,
+    written=_of_factors(small.LU.is_singular, _has_zero_pivot),
 )  # fmt: skip
 """Whether a pivot is exactly zero, for which LAPACK refuses to solve: by the factors that a solution is made of."""
 
@@ -265,24 +273,15 @@ def _sign_and_logarithm(m: Any, a: Any) -> Any:
     return m.select(m.gt(missing, 0.0), 0.0, sign), _summed(m, m.log(m.abs(pivots)))
 
 
-def _slogdet_written(m: Any, a: Any) -> Any:
-    if small.is_small(a.value.type):
-        return small.LU(m, small.elements(m, a)).sign_and_logarithm()
-    return _sign_and_logarithm(m, a) if lapack.is_called(a.value.type) else None
-
-
-def _det_written(m: Any, a: Any) -> Any:
-    if small.is_small(a.value.type):
-        return small.LU(m, small.elements(m, a)).determinant()
-    if not lapack.is_called(a.value.type):
-        return None
+def _determinant(m: Any, a: Any) -> Any:
     sign, logarithm = _sign_and_logarithm(m, a)
     return sign * m.exp(logarithm)
 
 
 det = Library(
-    "det", scalar, lambda a: np.linalg.det(a), _det_pull, samples=squares, written=_det_written
-)
+    "det", scalar, lambda a: np.linalg.det(a), _det_pull, samples=squares,
+    written=_of_factors(small.LU.determinant, _determinant),
+)  # fmt: skip
 cofactor = Library(
     "cofactor", square, _cofactor, _cofactor_pull, samples=squares,
     written=_cofactor_written,
@@ -296,7 +295,7 @@ def _slogdet_pull(m: Any, inputs: Any, results: Any, cts: Any) -> Any:
 
 slogdet = Library(
     "slogdet", lambda a: (scalar(a), scalar(a)), lambda a: tuple(np.linalg.slogdet(a)), _slogdet_pull,
-    samples=squares, written=_slogdet_written,
+    samples=squares, written=_of_factors(small.LU.sign_and_logarithm, _sign_and_logarithm),
 )  # fmt: skip
 
 __all__ = ["cofactor", "det", "inverse", "pinv", "scalar", "singular", "slogdet", "solve", "solved", "squares",
