@@ -30,6 +30,9 @@ PLACING = {"setitem"}
 """Functions that write to a place which is another one at each step, as a row of a table is: no part of a trace where
 no gradient is kept."""
 
+LYING = {"as_strided", "as_strided_copy"}
+"""Functions that ask where in memory their arguments lie, and not only for their values."""
+
 JOINING = {"cat", "stack"}
 """Functions that join many tensors at once where all values are there, as a batch is of what a program remembers."""
 
@@ -65,7 +68,8 @@ def wrapped(function: Any) -> Any:
     name = function.__name__.strip("_")
     cuts = "all" if name in CUTTING else "integers" if name in SHAPING else "written" if name in PLACING else ""
     cuts = "many" if name in JOINING else cuts
-    made = recorded(function, NUMBERS.get(name, ()), cuts=cuts, pure=cuts not in ("all", "integers"))
+    pure = cuts not in ("all", "integers") and name not in LYING
+    made = recorded(function, NUMBERS.get(name, ()), cuts=cuts, pure=pure)
     home = getattr(sys.modules.get(function.__module__), "__dict__", {})
     if home.get(function.__name__) is function:
         home[function.__name__] = made  # for modules that are loaded later

@@ -65,7 +65,10 @@ def _windows(shape: tuple[int, ...], axis: int, count: int, size: int) -> tuple[
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """The elements of the memory of `input` at an offset, in steps of `stride` along each dimension."""
+    """The elements of the memory of `input` at an offset, in steps of `stride` along each dimension.
+
+    Those of the memory that are not in a view `input` have their gradients as well, which PyTorch leaves out.
+    """
     shape, steps = sizes((size,)), tuple([index(s) for s in stride])
     offset = 0 if storage_offset is None else index(storage_offset)
     if len(shape) != len(steps):
@@ -74,20 +77,11 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    size_of_memory = input._kind_of().size
+    reach = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    input._read()  # a view that is late does not know yet of what
     if input._path:
-        whole = strided(whole_of(input))
-        part = part_of(whole, input._path)
-        first = part.ctypes.data - whole.ctypes.data if part.size else 0
-        offset = 0 if storage_offset is None else offset - first
-        last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
-        beyond = 0 not in shape and last >= size_of_memory and part.size < whole.size
-        if not part.flags.c_contiguous or offset < 0 or beyond:
-            raise NotImplementedError(
-                "as_strided() of a view: its memory is that of another tensor, of which this reaches elements that are"
-                " not the view's, or lie apart in it. Call it on that one, or on a clone()"
-            )
-    last = offset + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+        input, offset = _seen_from(input, None if storage_offset is None else offset, reach)
+    size_of_memory, last = input._kind_of().size, offset + reach
     if 0 not in shape and last >= size_of_memory:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {offset} are out of bounds for"
@@ -97,6 +91,28 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         none = ("slice", (0,), (1,), (0,))
         return view(input, (("reshape", (size_of_memory,)), none, ("reshape", shape)), AS_STRIDED)
     return view(input, (("strided", shape, steps, offset),), AS_STRIDED)
+
+
+def _seen_from(input: Any, offset: int | None, reach: int) -> tuple[Any, int]:
+    """Of what a view's memory is looked at, and at which offset: the view where that has all, else what it is one of.
+
+    offset   in the memory, None for the view's own
+    reach    how far behind that the last element lies
+    """
+    whole = strided(whole_of(input))
+    part = part_of(whole, input._path)
+    first = part.ctypes.data - whole.ctypes.data if part.size else 0
+    offset = first if offset is None else offset
+    has_all = offset >= first and (offset + reach < first + part.size or part.size == whole.size)
+    if has_all and part.flags.c_contiguous and all(step[0] != "spread" for step in input._path):
+        return input, offset - first
+    base = input._base
+    if base is None or base._path:
+        raise NotImplementedError(
+            "as_strided() of a view without its history: its memory is that of another tensor, of which this reaches"
+            " elements that are not the view's, or lie apart in it. Call it on that one, or on a clone()"
+        )
+    return base, offset
 
 
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
