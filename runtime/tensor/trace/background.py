@@ -9,19 +9,19 @@ for.
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
-from math import log2
 
 from ....compiler.backend import ending
 from ....compiler.frontend.patched.patches import unpatched
 from ....compiler.settings import settings
 
-monotonic = unpatched(time.monotonic)  # this file may be loaded amid a trace
+log2, monotonic = unpatched(math.log2), unpatched(time.monotonic)  # this file may be loaded amid a trace
 
 BEST = 2
 """The level of code that is made where the user has chosen none."""
