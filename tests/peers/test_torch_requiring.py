@@ -197,6 +197,31 @@ def test_a_leaf_that_was_switched_off_before_backward_tells_nothing_of_others(pr
             assert program(pullback, off) == program(reference, off) == (not off)
 
 
+def _penalised_before_a_switch(torch: Any, steps: int) -> list[Any]:
+    """A penalty on slopes that outlasts the trace that made it, and whose critic is switched off before backward."""
+    w = torch.tensor([0.3, -0.2, 0.5], dtype=torch.float64).requires_grad_()
+    v = torch.tensor([0.1, 0.4], dtype=torch.float64).requires_grad_()
+    descent, found = torch.optim.SGD([v], lr=0.1), []
+    for k in range(steps):
+        x = torch.tensor([0.7, 0.1 * k, -0.4], dtype=torch.float64).requires_grad_()
+        (g,) = torch.autograd.grad((x * w).tanh().sum(), x, create_graph=True)
+        penalty = (g.norm() - 1) ** 2
+        descent.zero_grad()
+        (v * v).sum().backward()
+        descent.step()
+        found.append(float(v.detach()[0]))
+        w.requires_grad_(False)
+        penalty.backward()
+        w.requires_grad_(True)
+        found += [*x.grad.tolist(), float(w.grad is None)]
+    return found
+
+
+def test_histories_that_are_left_are_of_what_was_required():
+    ours, theirs = _penalised_before_a_switch(pullback, 12), _penalised_before_a_switch(reference, 12)
+    assert ours == pytest.approx(theirs, rel=1e-9)
+
+
 def test_a_critic_whose_parameters_are_switched():
     check(USUAL, 24)
 
