@@ -279,6 +279,7 @@ def test_what_is_refused() -> None:
         ((sp.eye(3), sp.zeros(3, 1), [x, y], u), "mass matrix is 3 x 3 for 2 speeds and 0 multipliers, expected 2 x 2"),
         ((sp.eye(2), sp.zeros(3, 1), [x, y], u), "forcing is 3 x 1 for 2 speeds and 0 multipliers, expected 2 x 1"),
         ((sp.eye(2), sp.zeros(2, 1), [x], u), "1 coordinates for 2 speeds"),
+        ((sp.zeros(0, 0), sp.zeros(0, 1), [], []), "the system has no coordinates"),
     ]:
         with pytest.raises(ValueError, match=says):
             pullback.equations_of_motion(system)

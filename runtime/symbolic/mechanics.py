@@ -195,6 +195,9 @@ def _by_pullbacks(parts: Any, t: Any, y: Any, p: Any, unknowns: int) -> tuple[An
 def _checked(made: Equations) -> Equations:
     """The equations, if there are as many as unknowns."""
     count = len(made.u) + len(made.multipliers)
+    if not (made.q and made.u):
+        missing = "speeds" if made.q else "coordinates"
+        raise ValueError(f"equations_of_motion: the system has no {missing}, so there is no state that could move")
     for what, matrix, want in (("mass matrix", made.mass, (count, count)), ("forcing", made.forcing, (count, 1))):
         if matrix.shape != want:
             found, expected = (f"{rows} x {columns}" for rows, columns in (matrix.shape, want))

@@ -222,6 +222,46 @@ def test_histories_that_are_left_are_of_what_was_required():
     assert ours == pytest.approx(theirs, rel=1e-9)
 
 
+LEAVES_OF_DATA: dict[str, Callable[[Any, Any], Any]] = {
+    "data": lambda torch, made: made.data.requires_grad_(),
+    "switched": lambda torch, made: _switched(made.data),
+    "detached": lambda torch, made: made.data.detach().requires_grad_(),
+    "rows": lambda torch, made: made.data[:1].requires_grad_(),
+    "parameter": lambda torch, made: torch.nn.Parameter(made.data),
+}
+
+
+def _switched(t: Any) -> Any:
+    t.requires_grad = True
+    return t
+
+
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("leaf", LEAVES_OF_DATA.values(), ids=LEAVES_OF_DATA)
+def test_writings_to_a_leaf_that_was_data_are_counted(leaf: Callable[[Any, Any], Any], held: bool):
+    """What saved the leaf cannot go back after the leaf was written to, whether its values are another tensor's too."""
+    found = {}
+    for torch in (pullback, reference):
+        found[torch] = ends = []
+        for _ in range(4):
+            w = torch.tensor([[0.3, 0.2], [0.1, -0.4]], dtype=torch.float64).requires_grad_()
+            v = torch.tensor([[0.5], [0.7]], dtype=torch.float64).requires_grad_()
+            made = (w * 2).tanh()
+            h = leaf(torch, made)
+            if not held:
+                made = None
+            before = h._version
+            loss = (h @ v).sum()
+            with torch.no_grad():
+                h.mul_(1.5)
+            ends.append(h._version - before)
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                loss.backward()
+            (h @ v).sum().backward()
+            ends += v.grad.flatten().tolist()
+    assert found[pullback] == pytest.approx(found[reference], rel=1e-12)
+
+
 def test_a_critic_whose_parameters_are_switched():
     check(USUAL, 24)
 
