@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from pullback import hvp
-from pullback.compiler.backend.linker import LINKERS
+from pullback.compiler.backend.linking.linker import LINKERS
 from pullback.runtime.compiled.build import build
 from pullback.runtime.transforms import grad, jit, value_and_grad
 

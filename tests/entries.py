@@ -20,8 +20,8 @@ from pullback.compiler.backend.entries.specs import (
     TupleResult,
 )
 from pullback.compiler.backend.entries.text import EntryText, entry_text
+from pullback.compiler.backend.linking.module import Linked, link
 from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import Linked, link
 
 TWICE = """
 define i64 @k(ptr %x, ptr %y, ptr %report) nounwind {

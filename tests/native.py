@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import llvmlite.binding as llvm
 import numpy as np
 
-from pullback.compiler.backend.registers import Reg
-from pullback.compiler.backend.writer import Writer
+from pullback.compiler.backend.text.registers import Reg
+from pullback.compiler.backend.text.writer import Writer
 
 DTYPES = {
     "bool": np.dtype(np.bool_),

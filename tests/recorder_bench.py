@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pullback.compiler.backend import recorder
-from pullback.compiler.backend.recorder import Give, Need, Range, words
+from pullback.runtime.tensor import recorder
+from pullback.runtime.tensor.recorder import Give, Need, Range, words
 
 
 class Kind:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pullback.compiler.backend import process, threads
+from pullback.compiler.backend.linking.module import link
 from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import link
 
 LONG = 10**9
 """An estimate of time that no region is too short for."""

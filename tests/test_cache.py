@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from pullback import grad
-from pullback.compiler.backend import cache, private, store, tiers
+from pullback.compiler.backend import tiers
+from pullback.compiler.backend.disk import cache, private, store
 from pullback.compiler.settings import settings
 
 X = np.linspace(-2, 2, 300)

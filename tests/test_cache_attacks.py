@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pullback.__main__ import main
-from pullback.compiler.backend import cache, store
+from pullback.compiler.backend.disk import cache, store
 
 OBJECT = bytes(range(256)) * 40
 
@@ -33,7 +33,7 @@ def python(script: str, *words: str) -> str:
 
 KILLED = """
 import os, random, signal, time
-from pullback.compiler.backend import cache, store
+from pullback.compiler.backend.disk import cache, store
 
 keys = [cache.key_of(str(k)) for k in range(8)]
 content = {key: (bytes([k]) * (50_000 + 7919 * k), {"k": k}) for k, key in enumerate(keys)}
@@ -103,7 +103,7 @@ def test_files_spoilt_in_two_thousand_ways_are_never_read(folder):
 TWO_USERS = """
 import os, sys, warnings
 from pathlib import Path
-from pullback.compiler.backend import cache, private, store
+from pullback.compiler.backend.disk import cache, private, store
 
 def child(user, work):
     pid = os.fork()

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit
-from pullback.compiler.backend import cache, code, tiers
+from pullback.compiler.backend import code, tiers
+from pullback.compiler.backend.disk import cache
 from pullback.compiler.settings import settings
 from pullback.runtime.compiled.function import AWAITED
 

@@ -31,8 +31,8 @@ from pullback.compiler.backend.entries.specs import (
     TupleResult,
     TupleSpec,
 )
+from pullback.compiler.backend.linking.module import link
 from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import link
 from tests.entries import (
     TWICE,
     Derived,

@@ -15,8 +15,8 @@ import pytest
 
 from pullback.compiler.backend import processor
 from pullback.compiler.backend.elementary import FUNCTIONS, PAIRED, coefficients
-from pullback.compiler.backend.registers import Reg
-from pullback.compiler.backend.writer import Writer
+from pullback.compiler.backend.text.registers import Reg
+from pullback.compiler.backend.text.writer import Writer
 from tests.compare import assert_same
 from tests.native import DTYPES, Host, Mapped
 from tests.tools import fit_coefficients

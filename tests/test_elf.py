@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback.compiler.backend import elf, engines, process, processor
+from pullback.compiler.backend import process, processor
+from pullback.compiler.backend.linking import elf, engines
+from pullback.compiler.backend.linking.module import link
 from pullback.compiler.backend.machine import CompilerError, compile_object
-from pullback.compiler.backend.module import link
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="objects of x86-64")
 

@@ -36,8 +36,8 @@ from pullback.compiler.backend.entries.specs import (
     TupleSpec,
     input_specs,
 )
+from pullback.compiler.backend.linking.module import link
 from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import link
 from tests.entries import (
     KEYS,
     PARAMETERS,

@@ -19,7 +19,7 @@ from pullback.compiler.backend.gemm.batch import batched
 from pullback.compiler.backend.gemm.pack import copies
 from pullback.compiler.backend.gemm.text import KEPT, single, text
 from pullback.compiler.backend.gemm.tile import shape, tiles
-from pullback.compiler.backend.module import Linked, link
+from pullback.compiler.backend.linking.module import Linked, link
 from pullback.compiler.settings import settings
 
 WORD, POINTER = ctypes.c_int64, ctypes.c_void_p
@@ -215,7 +215,7 @@ from pullback.compiler.backend import machine, process
 from pullback.compiler.backend.gemm import modules
 from pullback.compiler.backend.gemm.pack import copies
 from pullback.compiler.backend.gemm.text import single
-from pullback.compiler.backend.module import link
+from pullback.compiler.backend.linking.module import link
 
 libc = ctypes.CDLL(None)
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]

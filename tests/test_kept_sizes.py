@@ -14,7 +14,7 @@ import pytest
 
 import pullback as torch
 from pullback import grad
-from pullback.compiler.backend import store
+from pullback.compiler.backend.disk import store
 from pullback.compiler.backend.sized import shared
 from pullback.compiler.settings import settings
 from pullback.runtime.tensor.calls.forgetting import forget_calls

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit, vmap
-from pullback.compiler.backend import blas, code, lapack
+from pullback.compiler.backend import code
+from pullback.compiler.backend.libraries import blas, lapack
 from pullback.compiler.ir.graph import Builder
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.external import calls_of

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from pullback.compiler.backend import engines, machine, process, processor
+from pullback.compiler.backend import machine, process, processor
+from pullback.compiler.backend.linking import engines
+from pullback.compiler.backend.linking.module import Linked, link
 from pullback.compiler.backend.machine import CompilerError, assembly, compile_object
-from pullback.compiler.backend.module import Linked, link
 
 ADD = """
 @k.cell = global i64 0
@@ -240,7 +241,7 @@ def test_the_process_ends_well_with_live_kernels() -> None:
     done = script("""
 import atexit, ctypes
 from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import link
+from pullback.compiler.backend.linking.module import link
 linked = link(compile_object("define i64 @k() { ret i64 3 }"), {}, ["k"])
 k = ctypes.CFUNCTYPE(ctypes.c_int64)(linked.address("k"))
 atexit.register(lambda: print(k()))
@@ -257,7 +258,7 @@ def test_importing_starts_nothing() -> None:
     done = script("""
 import os, signal, threading
 before = len(os.listdir("/proc/self/fd")), signal.getsignal(signal.SIGINT)
-from pullback.compiler.backend import module
+from pullback.compiler.backend.linking import module
 from pullback.compiler.backend.entries import native
 after = len(os.listdir("/proc/self/fd")), signal.getsignal(signal.SIGINT)
 assert before == after and threading.active_count() == 1

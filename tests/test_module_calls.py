@@ -18,7 +18,7 @@ import pytest
 
 import pullback as torch
 from pullback import nn
-from pullback.compiler.backend import recorder
+from pullback.runtime.tensor import recorder
 
 T = TypeVar("T")
 

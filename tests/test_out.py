@@ -14,8 +14,8 @@ from pullback import Tensor, grad, hessian, hvp, jit, value_and_grad, vjp
 from pullback.compiler.backend.entries.native import entry_count, install
 from pullback.compiler.backend.entries.specs import ArrayResult, ArraySpec
 from pullback.compiler.backend.entries.text import Named, entry_text
+from pullback.compiler.backend.linking.module import link
 from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import link
 from pullback.compiler.frontend.errors import TraceError
 from tests.entries import Recorded, elementwise
 

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.compiler.backend.recorder import BOUND, forget_places, place_text
 from pullback.runtime.tensor.calls import patterns
 from pullback.runtime.tensor.calls.forgetting import forget_calls
+from pullback.runtime.tensor.recorder import BOUND, forget_places
+from pullback.runtime.tensor.recorder.calls import place_text
 from pullback.runtime.tensor.trace import plans, states, tape
 from tests.test_patterns import recognising, trained
 

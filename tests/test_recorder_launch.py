@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pullback.compiler.backend import recorder
+from pullback.runtime.tensor import recorder
 
 
 def test_launch_puts_results_where_they_belong():

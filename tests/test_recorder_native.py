@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from pullback.compiler.backend import recorder
-from pullback.compiler.backend.recorder import Give, Need, Range, words
-from pullback.compiler.backend.recorder.layout import HISTORY, HOOKED, LEAF, OPEN, SHARED, SPECIAL, VIEWED, Search
+from pullback.runtime.tensor import recorder
+from pullback.runtime.tensor.recorder import Give, Need, Range, words
+from pullback.runtime.tensor.recorder.layout import HISTORY, HOOKED, LEAF, OPEN, SHARED, SPECIAL, VIEWED, Search
 from tests.recorder_bench import Bench, Cell, Core, Parameter, Recorded, State, Tensor, installed
 
 Pair = namedtuple("Pair", "first second")
@@ -788,7 +788,7 @@ thread = threading.Thread(target=first)
 thread.start()
 thread.join()
 import pullback as torch
-from pullback.compiler.backend import recorder
+from pullback.runtime.tensor import recorder
 from pullback.runtime.tensor.trace.tape import tapes
 x = torch.ones(3)
 x.tolist()

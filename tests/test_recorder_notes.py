@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pullback.compiler.backend import recorder
-from pullback.compiler.backend.recorder import Give, Need, Search, forget_places, native
-from pullback.compiler.backend.recorder.layout import DENSE, HISTORY, LEAF, SHARED, SPECIAL, VIEWED
+from pullback.runtime.tensor import recorder
+from pullback.runtime.tensor.recorder import Give, Need, Search, forget_places, native
+from pullback.runtime.tensor.recorder.layout import DENSE, HISTORY, LEAF, SHARED, SPECIAL, VIEWED
 from tests.recorder_bench import Bench, Cell, Parameter, State, Tape, Tensor, installed, late
 
 FIRST, THERE = Search.FIRST, Search.THERE

@@ -8,17 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pullback.compiler.backend.recorder import BOUND, Need, Range, Search
-from pullback.compiler.backend.recorder.layout import (
-    DENSE,
-    HISTORY,
-    LEAF,
-    OPEN,
-    PART,
-    SHARED,
-    SPECIAL,
-    VIEWED,
-)
+from pullback.runtime.tensor.recorder import BOUND, Need, Range, Search
+from pullback.runtime.tensor.recorder.layout import DENSE, HISTORY, LEAF, OPEN, PART, SHARED, SPECIAL, VIEWED
 from tests.recorder_bench import Bench, Cell, Parameter, Tensor, installed, late, missed
 
 FIRST, THERE = Search.FIRST, Search.THERE

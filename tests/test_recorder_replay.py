@@ -12,13 +12,13 @@ import pytest
 
 from pullback.compiler.backend import pool
 from pullback.compiler.backend.kernel import compile_graph
-from pullback.compiler.backend.recorder import Input, Replay, Source
-from pullback.compiler.backend.recorder.layout import HISTORY
 from pullback.compiler.ir.graph import Builder
 from pullback.compiler.ir.types import Type
 from pullback.compiler.ops.elementwise import add, mul, neg
 from pullback.compiler.ops.index import check_indices, take
 from pullback.compiler.ops.reduce import spread
+from pullback.runtime.tensor.recorder import Input, Replay, Source
+from pullback.runtime.tensor.recorder.layout import HISTORY
 from tests.recorder_bench import Bench, Cell, Tensor, installed
 
 CELL, CONSTANT, NUMBER = Source.CELL, Source.CONSTANT, Source.NUMBER

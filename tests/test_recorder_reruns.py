@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.compiler.backend import recorder
-from pullback.compiler.backend.recorder import Input, Replay, Source, arrays_text, replay
-from pullback.compiler.backend.recorder.layout import HISTORY
+from pullback.runtime.tensor import recorder
+from pullback.runtime.tensor.recorder import Input, Replay, Source, replay
+from pullback.runtime.tensor.recorder.layout import HISTORY
+from pullback.runtime.tensor.recorder.objects import arrays_text
 from pullback.runtime.tensor.trace import background, plans
 from pullback.runtime.tensor.trace.tape import tapes
 from tests.recorder_bench import Bench, Cell, Parameter, Tensor, installed

@@ -9,7 +9,7 @@ import pytest
 
 import pullback as torch
 from pullback import jit
-from pullback.compiler.backend.cache import key_of
+from pullback.compiler.backend.disk.cache import key_of
 from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.ir.graph import Builder, evaluate
 from pullback.compiler.ir.primitive import REGISTRY, VECTORS

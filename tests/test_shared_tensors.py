@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.compiler.backend.recorder.layout import HISTORY, LEAF
 from pullback.runtime.tensor.calls import natively, reading
+from pullback.runtime.tensor.recorder.layout import HISTORY, LEAF
 from pullback.runtime.tensor.trace import locks
 from pullback.runtime.tensor.trace.states import forest
 from pullback.runtime.tensor.trace.tape import Tape, tapes

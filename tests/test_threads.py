@@ -21,8 +21,8 @@ from pullback.compiler.backend.entries.native import NativeFunction, install
 from pullback.compiler.backend.entries.specs import ArrayResult, ArraySpec
 from pullback.compiler.backend.entries.text import entry_text
 from pullback.compiler.backend.kernel import site_error
+from pullback.compiler.backend.linking.module import link
 from pullback.compiler.backend.machine import compile_object
-from pullback.compiler.backend.module import link
 from pullback.compiler.settings import settings
 from tests import regions
 

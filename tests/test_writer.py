@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pullback.compiler.backend.registers import Reg
-from pullback.compiler.backend.writer import Writer
+from pullback.compiler.backend.text.registers import Reg
+from pullback.compiler.backend.text.writer import Writer
 from tests.native import DTYPES, Host, Mapped
 
 WIDTHS = (1, 4, 8)

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..ir.types import Type
-from .c_names import C_TYPES, distinct
 from .kernel import Kernel
+from .linking.module import link
 from .machine import compile_object
-from .module import link
 from .process import native_callable
+from .text.c_names import C_TYPES, distinct
 
 FORMS = ("values", "packed", "pointers")
 

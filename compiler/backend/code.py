@@ -13,9 +13,12 @@ from .. import watch
 from ..locks import cached_property, reentrant_lock
 from ..ops.external import Numbered, remade
 from ..settings import settings
-from . import blas, cache, external, gemm, lapack, process, store, threads, tiers
+from . import gemm, process, threads, tiers
+from .disk import cache, store
+from .libraries import blas, lapack
+from .linking import external
+from .linking.module import Linked, link
 from .machine import compile_aside, compile_object
-from .module import Linked, link
 
 
 class Facts(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from . import cache
+from .disk import cache
 
 SHARE, MOST = 0.1, 0.5
 """Of the time since this module was loaded, and in seconds."""

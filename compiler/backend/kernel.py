@@ -20,10 +20,12 @@ from ..ir.types import Type
 from ..later import later
 from ..locks import cached_property
 from ..settings import settings
-from . import blas, cache, gemm, listing, pool, process, threads, tiers
+from . import gemm, listing, pool, process, threads, tiers
 from .code import Code, Facts
+from .disk import cache
 from .entries.calls import launcher
 from .entries.runner import Run, runner
+from .libraries import blas
 from .processor import vector_bits
 
 if TYPE_CHECKING:

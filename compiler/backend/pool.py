@@ -17,8 +17,9 @@ import functools
 
 import numpy as np
 
-from . import cache, process, python_abi
-from .module import Linked, link
+from . import process, python_abi
+from .disk import cache
+from .linking.module import Linked, link
 from .once import once
 
 LARGE = 32 * 1024  # bytes from which an array's memory comes from here

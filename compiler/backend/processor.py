@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..later import later
 from ..settings import settings
-from . import process, store
+from . import process
+from .disk import store
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...compiler.backend.linking.module import link
 from ...compiler.backend.machine import compile_object
-from ...compiler.backend.module import link
 from ...compiler.backend.process import Callback, callback, read_words
 from ...compiler.ir.types import Type
 from .flat import Flat

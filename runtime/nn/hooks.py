@@ -8,7 +8,7 @@ from inspect import Signature, signature
 from types import MethodType
 from typing import Any
 
-from ...compiler.backend.recorder import ModuleBase, hooks_exist
+from ..tensor.recorder import ModuleBase, hooks_exist
 from ..tensor.reverse.custom import Function
 from ..tensor.reverse.hooks import Hook, RemovableHandle, Table, attach, count_from
 from ..tensor.reverse.modes import mode

@@ -7,8 +7,8 @@ from copy import _reconstruct  # type: ignore[attr-defined]
 from typing import Any, Self
 from weakref import WeakSet
 
-from ...compiler.backend.recorder import attributes_stand_in_instances
 from ..tensor.face.tensor import Tensor
+from ..tensor.recorder import attributes_stand_in_instances
 from ..tensor.value.core import Core
 from .converting import Convertible
 from .hooks import attributes_of, set_attributes

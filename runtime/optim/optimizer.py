@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...compiler.backend.recorder import forget_gradients, gradients_of
 from ..tensor.calls.apart import apart
 from ..tensor.calls.calls import recorded
+from ..tensor.recorder import forget_gradients, gradients_of
 from ..tensor.reverse.modes import enable_grad
 from ..tensor.trace.crowd import crowd
 from ..tensor.trace.fragments.fragment_cache import fragment_for

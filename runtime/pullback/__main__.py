@@ -26,7 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 import pullback
-from pullback.compiler.backend import processor, store
+from pullback.compiler.backend import processor
+from pullback.compiler.backend.disk import store
 from pullback.compiler.settings import SETTINGS, unknown
 from pullback.runtime.inspect.pages import page_of
 from pullback.runtime.inspect.stages import ALL

@@ -1,5 +1,6 @@
 """The Tensor: PyTorch's define-by-run face over recorded graphs.
 
+    recorder     native code: the layout of objects, and calls that are recognised and noted without Python
     value        cells, dtypes, views: what a tensor is
     trace        recording: the tape, its states, and how traces are run
     calls        calls that are recognised

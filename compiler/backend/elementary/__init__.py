@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..registers import Reg, llvm_type
-from ..writer import Writer
+from ..text.registers import Reg, llvm_type
+from ..text.writer import Writer
 from .bases import cbrt, exp2, log2, log10
 from .error import erf
 from .exponential import exp, expm1, gauss, sech2, sigmoid, softplus, tanh

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..registers import Reg
-from ..writer import Writer
+from ..text.registers import Reg
+from ..text.writer import Writer
 from . import coefficients
 from .exponential import Reduced, assembled, exp
 from .logarithm import log

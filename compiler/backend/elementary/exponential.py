@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..registers import Reg
-from ..writer import Writer
+from ..text.registers import Reg
+from ..text.writer import Writer
 from . import coefficients
 from .parts import (
     BIAS,

@@ -3,8 +3,8 @@ log(1 + f) = f - f**2/2 + s (f**2/2 + R(s**2)) with s = f / (2 + f)."""
 
 from __future__ import annotations
 
-from ..registers import Reg
-from ..writer import Writer
+from ..text.registers import Reg
+from ..text.writer import Writer
 from . import coefficients
 from .exponential import LOG2_HIGH
 from .parts import BIAS, FRACTION, INFINITY, NAN, polynomial, scaled

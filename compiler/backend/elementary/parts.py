@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..registers import Reg
-from ..writer import Writer
+from ..text.registers import Reg
+from ..text.writer import Writer
 
 # Fraction bits and exponent bias of the two formats.
 FRACTION = {"f64": 52, "f32": 23}

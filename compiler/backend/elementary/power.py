@@ -7,8 +7,8 @@ computed in f64.
 
 from __future__ import annotations
 
-from ..registers import Reg
-from ..writer import Writer
+from ..text.registers import Reg
+from ..text.writer import Writer
 from . import coefficients, exponential, logarithm
 from .parts import (
     INFINITY,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..registers import Reg, llvm_type
-from ..writer import Writer
+from ..text.registers import Reg, llvm_type
+from ..text.writer import Writer
 from .exponential import exp, reduced, scale
 from .logarithm import assembled, log, split
 from .parts import BIAS, INFINITY

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .. import processor
-from ..registers import BITS, Reg, llvm_type
-from ..writer import Writer
+from ..text.registers import BITS, Reg, llvm_type
+from ..text.writer import Writer
 from . import coefficients
 from .parts import ordered_sum, polynomial, polynomial_of, remainder, two_product
 

@@ -18,8 +18,8 @@ from ...lowering.nests.inside import reachable
 from ...lowering.pattern import Told, ToldCut
 from ...lowering.program import Assert, Nest, Rows, tops
 from ...lowering.storage import touched
-from ..levels import LevelWriter
-from ..registers import Reg
+from ..text.levels import LevelWriter
+from ..text.registers import Reg
 from .arena import on_lines
 from .element import known
 from .loops import EVERYTHING, REST, Span, Stop

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...lowering.program import Nest, Rows, Statement
-from ..levels import LevelWriter
+from ..text.levels import LevelWriter
 
 FEW = 20
 """Functions with fewer calls of vectors (mostly fused products) have no polynomials, whose constants take registers."""

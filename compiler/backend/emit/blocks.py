@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir.measure import Extent
-from ..levels import LevelWriter
-from ..registers import Reg, lanes
+from ..text.levels import LevelWriter
+from ..text.registers import Reg, lanes
 
 
 def turned(w: LevelWriter, vectors: Sequence[Reg], count: int) -> list[Reg]:

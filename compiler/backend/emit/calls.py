@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...loops import Buffer
 from ...lowering.program import Matrix, Multiply
-from ..levels import LevelWriter
-from ..registers import llvm_type
+from ..text.levels import LevelWriter
+from ..text.registers import llvm_type
 
 
 def call_blas(w: LevelWriter, call: Multiply, pointers: dict[Buffer, str]) -> None:

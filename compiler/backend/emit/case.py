@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from ...loops import Buffer
 from ...lowering.program import InPlace, Nest, Rows, Still
-from ..levels import LevelWriter
-from ..registers import BITS, INTEGER_OF, Reg
+from ..text.levels import LevelWriter
+from ..text.registers import BITS, INTEGER_OF, Reg
 
 
 @contextmanager

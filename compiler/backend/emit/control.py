@@ -33,9 +33,9 @@ from ...lowering.program import (
     Store,
     View,
 )
-from .. import lapack
-from ..levels import LevelWriter
-from ..registers import Reg
+from ..libraries import lapack
+from ..text.levels import LevelWriter
+from ..text.registers import Reg
 from .loops import look
 from .tapes import Tapes, size_of
 

@@ -12,8 +12,8 @@ from ...lowering.nests.inside import children, reachable
 from ...lowering.origins import stamp
 from ...lowering.program import Nest, Store, tops
 from .. import elementary
-from ..levels import LevelWriter
-from ..registers import Reg
+from ..text.levels import LevelWriter
+from ..text.registers import Reg
 from .memory import Cell, Memory, Place, Row
 
 OFTEN = 12  # times a nest may spell an elementary function out; beyond, it calls one copy

@@ -9,8 +9,8 @@ from ...ir.measure import Extent, OpenExtent
 from ...loops import Apply, Axis
 from ...lowering.origins import stamp
 from ...lowering.program import Accumulate, Nest
-from ..levels import LevelWriter
-from ..registers import FLOATS, Reg
+from ..text.levels import LevelWriter
+from ..text.registers import FLOATS, Reg
 from .element import Elements
 from .memory import Cell
 

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from ...loops import Buffer
-from ..levels import LevelWriter
-from ..registers import Reg
+from ..text.levels import LevelWriter
+from ..text.registers import Reg
 
 Held = dict[tuple[Buffer, int], Reg | tuple[Reg, int]]
 """A number by itself, or a vector and the lane that it is."""

@@ -10,9 +10,9 @@ from ...loops import Apply, Buffer, Element, Load, Number
 from ...lowering.origins import stamp
 from ...lowering.program import Lines
 from .. import elementary
-from ..levels import LevelWriter
-from ..registers import Reg
-from ..writer import Writer
+from ..text.levels import LevelWriter
+from ..text.registers import Reg
+from ..text.writer import Writer
 from .element import OFTEN
 
 

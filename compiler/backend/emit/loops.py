@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ...ir.measure import Extent, OpenExtent
 from ...lowering.nests.chunks import Pause
-from ..levels import LevelWriter
-from ..registers import Reg
+from ..text.levels import LevelWriter
+from ..text.registers import Reg
 
 Body = Callable[[Reg, list[Reg]], list[Reg]]
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from ...ir.measure import Extent
 from ...loops import Affine, Axis, Buffer, Element, Load
 from ...lowering.program import Store
-from ..levels import LevelWriter
-from ..registers import BYTES, Reg
+from ..text.levels import LevelWriter
+from ..text.registers import BYTES, Reg
 from .blocks import picked, ramp, spread, turned
 from .held import Held, held_lanes, held_one, keep_lanes
 

@@ -16,8 +16,8 @@ from ...ir.measure import Extent
 from ...loops import Axis, Buffer
 from ...lowering.nests.chunks import in_turns
 from ...lowering.program import Nest
-from ..levels import LevelWriter
-from ..registers import Reg
+from ..text.levels import LevelWriter
+from ..text.registers import Reg
 from . import folds as folding
 from .element import Elements
 from .folds import Folds

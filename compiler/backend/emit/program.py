@@ -17,8 +17,9 @@ from ...lowering.nests.roots import inside
 from ...lowering.pattern import Told, ToldCut
 from ...lowering.program import Lines, Multiply, Nest, Program, Rows, Statement, has_regions
 from ...lowering.storage import plan
-from .. import gemm, lapack
-from ..levels import LevelWriter
+from .. import gemm
+from ..libraries import lapack
+from ..text.levels import LevelWriter
 from .apart import Apart, stop_unless_zero, write
 from .arena import leave, on_lines, take_arena
 from .calls import call_blas

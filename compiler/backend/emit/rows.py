@@ -7,8 +7,8 @@ import math
 from ...ir.measure import Extent
 from ...loops import Buffer
 from ...lowering.program import Rows
-from ..levels import LevelWriter
-from ..registers import BYTES, Reg
+from ..text.levels import LevelWriter
+from ..text.registers import BYTES, Reg
 from .loops import EVERYTHING, REST, Span, Stop, loop_over
 from .memory import Cell, Row
 from .nest import Failed, NestEmitter, flat, pairs, passed, possible

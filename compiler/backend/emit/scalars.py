@@ -14,8 +14,8 @@ from ...loops import Affine, Apply, Buffer, Element, Load, Number, Position, Var
 from ...lowering.origins import stamp
 from ...lowering.regions.handing import split
 from .. import elementary
-from ..levels import LevelWriter
-from ..registers import Reg
+from ..text.levels import LevelWriter
+from ..text.registers import Reg
 
 OFTEN = 12
 """Times that an elementary function is spelled out in loops; one that is needed more often becomes a function."""

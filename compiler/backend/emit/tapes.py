@@ -13,7 +13,7 @@ from ...loops import Buffer, Element, Variable
 from ...lowering.nests.roots import inside
 from ...lowering.program import Pop, Push, Statement, Tape
 from ...lowering.regions.stack import FIRST
-from ..registers import Reg
+from ..text.registers import Reg
 from .scalars import Scalars
 
 GROW = """

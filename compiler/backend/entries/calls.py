@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ir.types import HELD
 from .. import python_abi
-from ..module import Linked
+from ..linking.module import Linked
 from ..once import once
 from ..process import native_callable
 from . import launcher_text

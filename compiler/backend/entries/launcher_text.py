@@ -9,8 +9,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from .. import cache
-from ..module import Linked, link
+from ..disk import cache
+from ..linking.module import Linked, link
 from ..process import interpreter_symbol, python_callable
 from ..python_abi import ALIGNED, ARRAY_DATA, ARRAY_FLAGS, C_CONTIGUOUS, FASTCALL, symbol
 from .writer import EntryWriter

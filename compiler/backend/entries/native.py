@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import python_abi
-from ..module import Linked
+from ..linking.module import Linked
 from ..process import interpreter_symbol, python_callable
 from . import native_text
 from .calls import CtypesEntry

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import listing_text
-from ..cache import enabled, kept_object
-from ..module import Linked, link
+from ..disk.cache import enabled, kept_object
+from ..linking.module import Linked, link
+from ..listing import listing_text
 from ..once import once
 from ..python_abi import symbol
 from . import help_text, type_text

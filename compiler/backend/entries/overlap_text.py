@@ -7,8 +7,8 @@ input goes to scratch memory first.
 
 from __future__ import annotations
 
-from ..cache import kept_object
-from ..module import Linked, link
+from ..disk.cache import kept_object
+from ..linking.module import Linked, link
 from ..once import once
 from ..process import allocator_symbols
 

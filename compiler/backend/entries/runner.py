@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import cache, pool
-from ..module import Linked, link
+from .. import pool
+from ..disk import cache
+from ..linking.module import Linked, link
 from ..once import once
 from ..process import interpreter_symbol, python_callable
 from ..python_abi import SUPPORTED, symbol

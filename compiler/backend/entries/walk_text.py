@@ -12,8 +12,8 @@ What reads runs no Python code, so nothing changes meanwhile.
 
 from __future__ import annotations
 
-from ..cache import kept_object
-from ..module import Linked, link
+from ..disk.cache import kept_object
+from ..linking.module import Linked, link
 from ..once import once
 from ..process import allocator_symbols
 from ..python_abi import (

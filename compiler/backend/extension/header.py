@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...ir.types import Size, Type
-from ..c_names import C_TYPES, distinct
 from ..entries.specs import (
     CONTAINERS,
     ArrayResult,
@@ -23,6 +22,7 @@ from ..entries.specs import (
     StaticSpec,
     TupleResult,
 )
+from ..text.c_names import C_TYPES, distinct
 from .cpu import Level
 from .describe import NUMPY_NAMES, Function, doc, number_dtype, served_words, spelled
 

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import linker
-from ..registers import literal
+from ..linking import linker
+from ..text.registers import literal
 from . import argument_text, array_text, bind_text, buffer_text
 from .carried import pack
 from .cpu import LEVELS, Level

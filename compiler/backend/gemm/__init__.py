@@ -21,8 +21,9 @@ from ...later import later
 from ...locks import reentrant_lock
 from ...ops.contract import LARGEST
 from ...settings import settings
-from .. import cache, process, processor, threads
-from ..module import Linked, link
+from .. import process, processor, threads
+from ..disk import cache
+from ..linking.module import Linked, link
 
 if TYPE_CHECKING:
     from . import modules

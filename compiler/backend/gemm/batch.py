@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..registers import memory_type
+from ..text.registers import memory_type
 from .chunks import PRODUCTS, SMALL
 from .text import single
 from .tile import Shape

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..registers import memory_type
+from ..text.registers import memory_type
 from .pack import BLOCK_K, copy_name, row_stride
 from .tile import Shape, tile_names
 

@@ -12,8 +12,8 @@ import dataclasses
 import re
 from collections.abc import Callable
 
-from ..registers import Reg
-from ..writer import Writer
+from ..text.registers import Reg
+from ..text.writer import Writer
 from .tile import Shape
 
 BLOCK_K = 256

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..registers import memory_type
+from ..text.registers import memory_type
 from .chunks import FIELDS, chunks, place, write
 from .pack import BLOCK_K
 from .tile import Shape

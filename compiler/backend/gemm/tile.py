@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..registers import BYTES, Reg
-from ..writer import Writer
+from ..text.registers import BYTES, Reg
+from ..text.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from .. import pool
 from ..code import Beside, Code
 from ..entries.calls import launcher
 from ..kernel import Kernel, Start, layout
-from ..module import Linked
+from ..linking.module import Linked
 from .made import Made
 
 if TYPE_CHECKING:

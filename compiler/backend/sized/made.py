@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ... import watch
 from ...ir.graph import Graph
 from ...settings import settings
-from .. import cache, store, tiers
+from .. import tiers
 from ..code import Code, Facts
+from ..disk import cache, store
 
 if TYPE_CHECKING:
     from ...lowering import pattern as patterns

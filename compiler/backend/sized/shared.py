@@ -20,8 +20,9 @@ from ...ir.graph import Graph, extents
 from ...ir.symint import SymSizes
 from ...later import later
 from ...locks import lock
-from .. import cache, process, store
+from .. import process
 from ..code import Facts
+from ..disk import cache, store
 from ..kernel import Kernel, Start, written_for
 from ..processor import has_fma
 from .kernels import Sized, Wanted

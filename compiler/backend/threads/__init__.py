@@ -25,8 +25,9 @@ from pathlib import Path
 
 from ...locks import reentrant_lock
 from ...settings import settings
-from .. import cache, process
-from ..module import Linked, link
+from .. import process
+from ..disk import cache
+from ..linking.module import Linked, link
 from . import helpers_text, signals_text, text
 from .text import MOST_THREADS
 

@@ -7,10 +7,11 @@ value runs its arms or its body on copies of the state and joins what differs. N
     source       which functions are walked, and their syntax trees;  walk  from arguments to results
     values       what names can hold;  frames, machine  names and heap, which are the state; aliases and views are seen
     schema       how places look and how two looks are joined;  edges  what carries them across;  ranges  of integers
-    regions      branches;  roll  loops;  growing  lists in loops
-    numbers, arrays, parts, sequences, iterate                    what operators, subscripts and `for` mean
-    expressions, comprehensions, statements, loops                the syntax
-    calls, library, python, iterables, mathematics, prelude       functions: the user's, NumPy's, Python's
+    regions      branches;  roll  loops
+    syntax       statements, expressions, loops and comprehensions
+    numbers      what operators mean;  arrays  subscripts, views and stores;  selections  what a mask selects
+    containers   lists, tuples and dicts, lists that grow in loops, and what `for` runs over
+    calls, library, python, mathematics, prelude                  functions: the user's, NumPy's, Python's
 
     @pullback.grad                      graph @root(%x: f64[]) {
     def root(x):                          %1: f64[], %2: i64[] = loop %x, %x {carries=1}

@@ -21,15 +21,15 @@ from ..patched.patches import unpatched
 from ..state.impure import asked
 from ..tracing import is_foreign
 from . import prelude
-from .arrays import read, wrap
+from .arrays.access import read, wrap
+from .arrays.parts import native
+from .containers.sequences import all_items, new_dict
+from .containers.tables import Table
 from .frames import Frame
 from .machine import DEPTH, Machine
-from .parts import native
 from .regions import read_name
-from .selections import FIX, Selection
-from .sequences import all_items, new_dict
+from .selections.selected import FIX, Selection
 from .source import Function, NoSource, Parsed, describe, parsed, plain
-from .tables import Table
 from .values import (
     UNDEF,
     Grown,

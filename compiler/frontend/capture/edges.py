@@ -15,11 +15,11 @@ from ...ops.shape import concatenate
 from ...ops.source import number
 from ..array import Array
 from ..sizes import typed
-from .arrays import lift, stacked
+from .arrays.access import lift, stacked
+from .containers.tables import Table
 from .frames import Place
 from .machine import Machine
 from .schema import INDEX, TRUTH, Bad, Container, Growing, Held, Items, Leaf, Opt, Pairs, Same, Schema
-from .tables import Table
 from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, related
 
 

@@ -15,17 +15,17 @@ from ..patched.unasked import UNASKED
 from ..promotion import check_ints
 from ..state.impure import asked, refusal
 from . import calls
-from .arrays import get_array, read, set_array, shape_of, stacked, wrap
+from .arrays.access import get_array, read, set_array, shape_of, stacked, wrap
+from .arrays.parts import native
+from .arrays.views import moved_axes
 from .calls import call, lower, meaning_of
+from .containers.listed import as_arrays, has_traced, lowered
+from .containers.objects import note_made, watching
+from .containers.sequences import dict_method, list_method
 from .frames import Raised
-from .listed import as_arrays, has_traced, lowered
 from .machine import Machine
-from .objects import note_made, watching
-from .parts import native
-from .sequences import dict_method, list_method
 from .texts import text_method
 from .values import Method, Ref, is_array, is_dict, is_list, is_scalar, traced
-from .views import moved_axes
 
 _OURS = ("numpy", "scipy", "pullback", "builtins", "math", "operator", "functools", "itertools", "copy")
 """Libraries that keep nothing of what they are given."""

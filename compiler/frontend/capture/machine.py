@@ -24,9 +24,9 @@ from ..array import Array, value_of
 from ..errors import TraceError, Uncaptured, message
 from ..sizes import Length
 from ..tracing import Tracing, is_library, resumed
+from .containers.tables import Table
 from .frames import Frame, Place, Raised, State
 from .ranges import Ranges
-from .tables import Table
 from .values import UNDEF, Box, Poison, Ref, like
 
 STATEMENTS: dict[type[ast.stmt], Callable[[Machine, Any], None]] = {}

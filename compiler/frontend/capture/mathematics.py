@@ -16,10 +16,10 @@ from ..array import Array
 from ..patched.mathematics import LISTS, NUMBERS, hypot, modf
 from ..patched.patches import unpatched
 from . import numbers
+from .arrays.parts import native
 from .calls import lower, meaning_of
-from .listed import has_traced
+from .containers.listed import has_traced
 from .machine import Machine
-from .parts import native
 from .python import as_float, as_int, as_whole, call_native, scalar_of, to_float, weak
 from .values import traced
 

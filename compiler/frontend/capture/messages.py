@@ -16,10 +16,10 @@ from typing import Any
 
 from ...ops.require import Warned, made_of, require, untold
 from ..tracing import silent
+from .arrays.parts import native
 from .calls import lower, meaning_of
-from .expressions import spread
 from .machine import Machine
-from .parts import native
+from .syntax.expressions import spread
 from .texts import depends
 from .values import Text
 

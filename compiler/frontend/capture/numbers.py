@@ -19,9 +19,9 @@ from ..array import Array
 from ..errors import TraceValueError, message
 from ..numpy.ufuncs import elementwise
 from ..wholes import TEXT
-from .arrays import read, stacked, wrap
+from .arrays.access import read, stacked, wrap
+from .arrays.parts import native
 from .machine import Machine
-from .parts import native
 from .ranges import LEAST, MOST, Ranges
 from .values import Ref, is_array, is_list, is_scalar, traced
 

@@ -14,11 +14,11 @@ from ...ops.elementwise import abs_, add, and_, cast, eq, floor, lt, ne, rint, s
 from ..array import Array
 from ..state.impure import tell
 from . import library, numbers, prelude
-from .arrays import read
+from .arrays.access import read
+from .arrays.parts import native
 from .calls import Closure, call, held_by, lower, meaning_of
-from .iterate import every, iterate
+from .containers.iterate import every, iterate
 from .machine import Machine
-from .parts import native
 from .regions import pick
 from .values import Picked, Ref, Steps, Text, is_array, is_list, is_scalar, traced
 

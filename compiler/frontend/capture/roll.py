@@ -21,9 +21,9 @@ from ...settings import settings
 from ..array import Array
 from ..errors import Uncaptured
 from ..tracing import Tracing
+from .containers.growing import after_loop, with_room
 from .edges import boxes_in, keep_boxes, leaves, overlaps, pair_up, rebuild, types_of, zeros
 from .frames import Place, Raised, places
-from .growing import after_loop, with_room
 from .machine import Machine
 from .regions import branch, close, emit_region
 from .schema import Bad, Growing, Items, Leaf, Schema, join, schema

@@ -18,11 +18,11 @@ from ...ir.types import TRACED, Type
 from ..array import Array
 from ..sizes import greatest
 from ..state.kept import holds_traced
-from .arrays import array_type
+from .arrays.access import array_type
+from .containers.tables import Table
 from .frames import Place, label
 from .machine import Machine
-from .selections import FIX, Selection
-from .tables import Table
+from .selections.selected import FIX, Selection
 from .values import UNDEF, Box, Grown, Maybe, Poison, Ref, is_array, is_number, same, traced
 
 INDEX, TRUTH = Type("i64"), Type("bool")

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..array import Array
 from . import numbers
+from .arrays.parts import native
 from .calls import lower, meaning_of
 from .machine import EXPRESSIONS, Machine
-from .parts import native
 from .values import Picked, Text, is_scalar, traced
 
 FEW = 1_000_000

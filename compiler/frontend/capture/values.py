@@ -21,8 +21,8 @@ import numpy as np
 from ..array import Array
 from ..errors import Uncaptured, message
 from ..tracing import user_line
-from .selections import Selection
-from .tables import Table
+from .containers.tables import Table
+from .selections.selected import Selection
 
 
 class Undefined:

@@ -16,24 +16,16 @@ from ...ir.primitive import Effect
 from ..array import Array
 from ..errors import TraceError
 from ..tracing import Tracing
-from . import (
-    calls,
-    expressions,
-    filling,
-    iterables,
-    library,
-    loops,
-    mathematics,
-    messages,
-    open_slices,
-    python,
-    selected_forms,
-)
-from . import statements as syntax
+from . import calls, library, mathematics, messages, python
+from .arrays import filling, open_slices
+from .containers import iterables
+from .containers.tables import Table
 from .frames import Frame, Raised
 from .machine import EXPRESSIONS, Machine
+from .selections import selected_forms
 from .source import code_of
-from .tables import Table
+from .syntax import expressions, loops
+from .syntax import statements as syntax
 from .values import Iter, like
 
 

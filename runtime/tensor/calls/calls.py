@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.backend import process, recorder
+from ....compiler.backend import process
+from .. import recorder
 from ..trace import plans
 from ..trace.chunks import end_chunk, may_end
 from ..trace.crowd import crowd

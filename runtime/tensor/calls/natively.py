@@ -12,9 +12,9 @@ from math import inf
 from struct import pack, unpack
 from typing import Any
 
-from ....compiler.backend import recorder
-from ....compiler.backend.recorder import Give, Need, Range, words
 from ....compiler.locks import reentrant_lock
+from .. import recorder
+from ..recorder import Give, Need, Range, words
 from ..trace.states import Call, State
 from ..trace.tape import tapes
 from ..value.cells import Cell

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....compiler.backend import recorder
-from ....compiler.backend.recorder import Need, Search, find_places, forget_places
+from .. import recorder
+from ..recorder import Need, Search, find_places, forget_places
 from ..trace.states import Call, State, Template
 from ..trace.tape import Tape
 from ..value.memory import lies_dense

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ....compiler.backend.recorder import number_in
 from ....compiler.frontend.tree import EAGER, FOLLOWED, STACKS, register_leaf
 from ..calls.recording import wrapped
 from ..ops.arranging.creation import tensor
@@ -19,6 +18,7 @@ from ..ops.arranging.pieces import stack, unbind
 from ..ops.arranging.shapes import ALIAS
 from ..ops.elementwise.arithmetic import eq
 from ..ops.folds.extremes import any_
+from ..recorder import number_in
 from ..reverse.called import call_node
 from ..reverse.modes import is_grad_enabled
 from ..reverse.nodes import Node

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....compiler.backend.recorder import launch
 from ....compiler.ops.reduce import spread
 from ....compiler.ops.shape import reshape, transpose
+from ..recorder import launch
 from ..trace.fragments.composed import Part, compose
 from ..trace.fragments.fragments import COTANGENT, INPUT, Fragment
 from ..trace.states import ABSOLUTE, Call, Template

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from ....compiler import watch
-from ....compiler.backend import recorder
-from ....compiler.backend.recorder import Input, Replay, Source
-from ....compiler.backend.recorder.replay import DTYPE_NAMES
 from ....compiler.frontend.tracing import user_line
 from ....compiler.ir.graph import Builder, Graph, Value, Where, replay
 from ....compiler.ir.text import show
 from ....compiler.locks import lock
 from ....compiler.settings import settings
+from .. import recorder
+from ..recorder import Input, Replay, Source
+from ..recorder.replay import DTYPE_NAMES
 from ..value.cells import number_cell
 from .background import Job, maker
 from .cold import Interpreted, run_cold

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ....compiler.backend import cache, store
+from ....compiler.backend.disk import cache, store
 from ....compiler.backend.kernel import Kernel, compile_graph
 from ....compiler.later import later
 from ....compiler.settings import settings

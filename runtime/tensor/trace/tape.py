@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from ....compiler.backend.recorder import BOUND, serials
 from ....compiler.locks import reentrant_lock
 from ..calls.places import Place, here, place_for
+from ..recorder import BOUND, serials
 from ..value.cells import Cell, DualCell, Kind, LaneCell, newest
 from ..value.slots import TapeBase
 from .crowd import crowd

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....compiler.backend.recorder import serials
+from ..recorder import serials
 from ..value.cells import Home
 from ..value.slots import HISTORY, TensorBase
 from .failures import note_failure

@@ -109,9 +109,9 @@ class History(Operators):
             tell_alias(self)
             self._moved()
             self._requires = bool(requires_grad)
-        for t in (self, self._base) if requires_grad and self._counter is not None else ():
-            if t is not None:  # what saves a leaf must know of each writing to it
-                t._version_before, t._counter = t._times_written() - t._storage.version, None
+        if requires_grad and self._counter is not None:  # what saves a leaf must know of each writing to it
+            for t in (self, self._base) if self._base is not None else (self,):
+                t._version_before, t._counter = t._times_written() - t._shared().version, None
         return self
 
     def _moved(self) -> None:

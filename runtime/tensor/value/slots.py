@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ....compiler.backend import recorder
+from .. import recorder
 
 LEAF, SPECIAL, HOOKED, HISTORY, VIEWED, PART, OPEN, DENSE = 1, 2, 4, 8, 16, 32, 128, 256
 """Flags of a tensor.

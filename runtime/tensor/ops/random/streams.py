@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .....compiler.backend.cache import kept_object
-from .....compiler.backend.module import Linked, link
+from .....compiler.backend.disk.cache import kept_object
+from .....compiler.backend.linking.module import Linked, link
 from .....compiler.backend.process import library_symbol, native_callable, open_library
 from .streams_text import LIBRARY, text
 from .twister import Twister

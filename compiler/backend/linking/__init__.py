@@ -1,0 +1,1 @@
+"""From object files to addresses: code is put in memory, linked with what it calls, and taken away."""
