@@ -190,8 +190,8 @@ class Weights:
     def part(self, stored: FileStorage, shape: tuple[int, ...], path: tuple[Any, ...]) -> Tensor:
         """The tensor to which a path leads from the elements in a row."""
         if path == (("reshape", shape),) and stored.first is None and stored.storage is None:
-            stored.first = finished(stored.array.reshape(shape))
-            return stored.first
+            stored.first = made = finished(stored.array.reshape(shape))
+            return made
         self.left -= prod(shape) * stored.array.itemsize
         if self.left < 0:
             raise Damaged("it has views that repeat their elements so often that they would fill the memory")

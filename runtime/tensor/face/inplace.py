@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +19,11 @@ from ..trace.fragments.fragments import Operation, widen
 from ..trace.tape import tapes
 from ..value.aliases import tell_alias
 from ..value.cells import cell_of, is_alike
-from ..value.core import Core, apply_now, number_of
+from ..value.core import Core, Tensor, apply_now, number_of
 from ..value.core import wrap as made
 from ..value.promotion import c_name
 from ..value.writing import check_apart, check_writable, overwrite
 from . import at_once
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
 
 LEVELS = {
     "bool": 0, "u8": 1, "i8": 1, "i16": 1, "i32": 1, "i64": 1, "f32": 2, "f64": 2, "c64": 3, "c128": 3,

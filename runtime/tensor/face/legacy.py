@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from ..value.dtypes import (
     uint8,
 )
 from ..value.views import view
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
 
 
 class _OfDtype(type):
@@ -75,7 +72,7 @@ CharTensor, ByteTensor, BoolTensor = (
 )  # fmt: skip
 
 
-def range(start: float = 0, end: Any = None, step: float = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
+def range(start: float = 0, end: Any = None, step: float = 1, *, dtype: Any = None, device: Any = None) -> Any:
     """start, start + step, ... up to and with end."""
     warnings.warn("torch.range is deprecated; use torch.arange, which leaves out the end", stacklevel=2)
     if end is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from . import inplace as W
 from .further import Further
 from .inplace import in_place
 from .surface import Arrangements
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
 
 
 def operator(function: Callable[..., Any], ufunc: np.ufunc | None = None) -> Callable[[Any, Any], Any]:
@@ -213,20 +210,20 @@ class Layout(Folds):
     tril, triu, addmm = K.tril, K.triu, Q.addmm
 
     @property
-    def T(self) -> Tensor:
+    def T(self) -> Self:
         return S.reversed_axes(self)  # type: ignore[arg-type]
 
     @property
-    def mT(self) -> Tensor:
+    def mT(self) -> Self:
         return S.matrix_transposed(self)  # type: ignore[arg-type]
 
-    def view_as(self, other: Any) -> Tensor:
+    def view_as(self, other: Any) -> Self:
         return S.view_as_shape(self, S.shape_of(other))  # type: ignore[arg-type]
 
-    def reshape_as(self, other: Any) -> Tensor:
+    def reshape_as(self, other: Any) -> Self:
         return S.reshape(self, S.shape_of(other))  # type: ignore[arg-type]
 
-    def expand_as(self, other: Any) -> Tensor:
+    def expand_as(self, other: Any) -> Self:
         return S.expand(self, S.shape_of(other))  # type: ignore[arg-type]
 
 
@@ -246,7 +243,7 @@ class Operators(Further, Arrangements, Layout):
     def to(
         self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False,
         memory_format: Any = None,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Another dtype, given as such or as another tensor's."""
         if memory_format is not None:
             return ordered(self.to(*args, dtype=dtype, device=device, copy=copy), memory_format)
@@ -273,27 +270,27 @@ class Operators(Further, Arrangements, Layout):
 
     to.at_once = shape_alone  # type: ignore[attr-defined]
 
-    def float(self) -> Tensor:
+    def float(self) -> Self:
         return self.to(float32)
 
-    def double(self) -> Tensor:
+    def double(self) -> Self:
         return self.to(float64)
 
-    def int(self) -> Tensor:
+    def int(self) -> Self:
         return self.to(int32)
 
-    def long(self) -> Tensor:
+    def long(self) -> Self:
         return self.to(int64)
 
-    def bool(self) -> Tensor:
+    def bool(self) -> Self:
         return self.to(ALL["bool"])
 
-    def type_as(self, other: Any) -> Tensor:
+    def type_as(self, other: Any) -> Self:
         return self.to(other)
 
     def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: Any = None) -> NoReturn:
         raise AssertionError("Torch not compiled with CUDA enabled")
 
-    def cpu(self, memory_format: Any = None) -> Tensor:
+    def cpu(self, memory_format: Any = None) -> Self:
         return self  # type: ignore[return-value]
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import floor, inf
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..value.cells import DualCell, LaneCell, levels_of
-from ..value.core import wrap
+from ..value.core import Core, wrap
 from ..value.dtypes import bool_, default_complex, get_default_dtype, int64
 from .overriding import answers
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
 
 PREFIX = "tensor("
 
@@ -57,7 +54,7 @@ def set_printoptions(
 Format = Callable[[Any], str]
 
 
-def text_of(x: Tensor) -> str:
+def text_of(x: Core) -> str:
     """What `repr(x)` gives."""
     cell = x._read()
     if type(cell) is LaneCell:
@@ -86,7 +83,7 @@ def text_of(x: Tensor) -> str:
     return _with_notes(prefix + body, notes, len(prefix))
 
 
-def part_of(name: str, x: Tensor) -> str:
+def part_of(name: str, x: Core) -> str:
     """A tensor that is a part of another one, as it prints there: below its name, without notes but a size of none."""
     array, prefix = x._array(), f"{name}={PREFIX}"
     if not array.size:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..ops.arranging.shapes import shape_of, whole_of
 from ..trace.tape import force
 from ..value.cells import cell_of, shown
-from ..value.core import Core, requires
+from ..value.core import Core, Tensor, requires
 from ..value.dtypes import ALL, LARGEST, DType, bfloat16, dtype_of, epsilon, get_default_dtype
 from ..value.formats import Layout as Layout
 from ..value.formats import MemoryFormat as MemoryFormat
@@ -26,10 +26,6 @@ from ..value.promotion import wider
 from ..value.storage import Storage
 from ..value.writing import assign, check_writable
 from .required import check_tensors
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
-
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 
@@ -128,7 +124,7 @@ def type_of(x: Core) -> str:
     return f"torch.{LEGACY[ALL[x._kind_of().dtype].name]}Tensor"
 
 
-def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type_(input: Core, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; or the tensor in another dtype, given as such or by that name."""
     if dtype is None:
         return type_of(input)
@@ -156,54 +152,54 @@ type_.prepared = _with_dtype  # type: ignore[attr-defined]
 # ---- tensors
 
 
-def is_floating_point(input: Tensor) -> bool:
+def is_floating_point(input: Core) -> bool:
     """Whether the elements are floating-point numbers."""
     check_tensors("is_floating_point", input=input)
     return ALL[input._kind_of().dtype].is_floating_point
 
 
-def is_complex(input: Tensor) -> bool:
+def is_complex(input: Core) -> bool:
     """Whether the elements are complex numbers."""
     check_tensors("is_complex", input=input)
     return ALL[input._kind_of().dtype].is_complex
 
 
-def is_signed(input: Tensor) -> bool:
+def is_signed(input: Core) -> bool:
     """Whether the elements can be negative."""
     return ALL[input._kind_of().dtype].name not in ("bool", "uint8")
 
 
-def is_nonzero(input: Tensor) -> bool:
+def is_nonzero(input: Core) -> bool:
     """Whether the only element is not zero."""
     return bool(input)
 
 
-def is_inference(input: Tensor) -> bool:
+def is_inference(input: Core) -> bool:
     """Whether the tensor was made in an inference mode."""
     return input.is_inference()
 
 
-def get_device(input: Tensor) -> int:
+def get_device(input: Core) -> int:
     """The number of the device: -1, the processor."""
     return -1
 
 
-def is_conj(input: Tensor) -> bool:
+def is_conj(input: Core) -> bool:
     """Whether the tensor is a view that is conjugated when it is read: never."""
     return False
 
 
-def is_neg(input: Tensor) -> bool:
+def is_neg(input: Core) -> bool:
     """Whether the tensor is a view that is negated when it is read: never."""
     return False
 
 
-def numel(input: Tensor) -> int:
+def numel(input: Core) -> int:
     """How many elements there are."""
     return input._kind_of().size
 
 
-def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+def is_set_to(input: Core, tensor: Core) -> bool:
     """Whether both are the same part of the same memory."""
     for x in (input, tensor):
         x._read()
@@ -214,7 +210,7 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     return first == second
 
 
-def storage_offset(input: Tensor) -> int:
+def storage_offset(input: Core) -> int:
     """Where in its memory the first element lies, counted in elements."""
     input._read()
     if not input._path:
@@ -225,7 +221,7 @@ def storage_offset(input: Tensor) -> int:
     return int(part_of(np.arange(prod(whole)).reshape(whole), input._path).ravel()[0])
 
 
-def data_ptr(input: Tensor) -> int:
+def data_ptr(input: Core) -> int:
     """The address of the first element now; the next operation may move it."""
     array, storage = input._array(), input._storage
     if storage is None:
@@ -239,7 +235,7 @@ def address(storage: Storage, path: Path) -> int:
     return part_of(shown(force(cell)) if memory is None else memory, path).ctypes.data
 
 
-def nbytes(input: Tensor) -> int:
+def nbytes(input: Core) -> int:
     """How many bytes the elements take."""
     return input._kind_of().size * input._kind_of().numpy.itemsize
 

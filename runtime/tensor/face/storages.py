@@ -10,7 +10,7 @@ tensors.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from ..value.core import Core
 from ..value.dtypes import CPU, DType, Size, device
 from ..value.views import view
 from .queries import address
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
 
 
 class UntypedStorage:
@@ -103,18 +100,18 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, UntypedStorage)
 
 
-def untyped_storage(input: Tensor) -> UntypedStorage:
+def untyped_storage(input: Core) -> UntypedStorage:
     """The bytes of the memory that the tensor is a part of."""
     return UntypedStorage(input)
 
 
-def storage(input: Tensor) -> TypedStorage:
+def storage(input: Core) -> TypedStorage:
     """The elements of the memory that the tensor is a part of."""
     warnings.warn("TypedStorage is deprecated; use tensor.untyped_storage()", UserWarning, stacklevel=2)
     return TypedStorage(input)
 
 
-def new(input: Any, *args: Any, device: Any = None) -> Tensor:
+def new(input: Any, *args: Any, device: Any = None) -> Any:
     """A tensor of the dtype of `input`: of these sizes, of the numbers of a sequence, or on the memory of a tensor."""
     if len(args) == 1 and isinstance(args[0], Core):
         (other,) = args

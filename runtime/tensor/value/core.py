@@ -7,7 +7,7 @@ its part; it is read again after somebody has written, and writing to it puts th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -33,9 +33,6 @@ from .numbers import NUMBERS, checked_number, fragment_and_numbers, input_cell, 
 from .paths import Path, is_dense
 from .slots import LEAF, PART, SPECIAL
 from .storage import AMBIGUOUS, CUSTOM, LOST, NO_GRAD, OWN, PIECE, REVIEW, Counter, Storage, part_of_cell
-
-if TYPE_CHECKING:
-    from ..face.tensor import Tensor
 
 UNTOLD = SPECIAL | PART
 
@@ -271,11 +268,14 @@ def instances_are(cls: Class) -> Class:
     return cls
 
 
+Tensor = TypeVar("Tensor", bound=Core)
+"""In annotations below the class: a function of a tensor gives one of its class."""
+
 _FACE = __name__.rpartition(".value.")[0] + ".face."
 """Where the methods of tensors are functions; those of classes elsewhere are about their state."""
 
 
-def wrap(cell: Cell, node: Node | None = None, index: int = 0) -> Tensor:
+def wrap(cell: Cell, node: Node | None = None, index: int = 0) -> Any:
     """A tensor of a cell."""
     made = _tensor.__new__(_tensor)
     made._cell, made._node = cell, node
@@ -329,7 +329,7 @@ def apply_all(
     return made
 
 
-def apply_now(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Tensor:
+def apply_now(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Any:
     """Record an operation with one result."""
     (cell,), node = apply_all(operation, args, attributes)
     return wrap(cell, node)
@@ -338,7 +338,7 @@ def apply_now(operation: Operation, args: Sequence[Any], attributes: tuple[Any, 
 APPLY = recorded(apply_now)
 
 
-def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Tensor:
+def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...] = ()) -> Any:
     """The same, a call by itself where it is part of none: a function that draws, warns or looks at values is none."""
     if tapes.tape.depth:
         return apply_now(operation, args, attributes)
@@ -346,5 +346,5 @@ def apply(operation: Operation, args: Sequence[Any], attributes: tuple[Any, ...]
 
 
 __all__ = [  # with what stands elsewhere
-    "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "OWN", "PIECE", "REVIEW", "Core", "Storage", "apply", "apply_all",
+    "CUSTOM", "LOST", "NO_GRAD", "NUMBERS", "OWN", "PIECE", "REVIEW", "Core", "Storage", "Tensor", "apply", "apply_all",
     "apply_now", "input_cell", "instances_are", "number_of", "requires", "wrap"]  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from .core import Core, requires
 from .devices import placed
 from .dtypes import dtype_of, get_default_dtype
 from .history import History
-
-if TYPE_CHECKING:
-    from ..face.tensor import Tensor
 
 CPU = (1, 0)
 """DLPack's name of the processor."""
@@ -94,7 +91,7 @@ class Exchange(History):
 
     __array_priority__ = 1000
 
-    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Self:
         return from_numpy(np.asarray(array))
 
     def __buffer__(self, flags: int) -> memoryview:
@@ -138,7 +135,7 @@ class _Writable:
         self.__array_interface__ = {**place, "data": (place["data"][0], False)}
 
 
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """A tensor on the memory of another package's array, or on that in a capsule, which can be used once.
 
     copy   True for memory of its own, False to refuse where there would be a copy
@@ -171,7 +168,7 @@ def to_dlpack(tensor: Any) -> Any:
 
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+) -> Any:
     """A row on the memory of a bytearray, an array.array or any other object with a buffer."""
     size = dtype_of(dtype).itemsize
     try:
@@ -201,7 +198,7 @@ def frombuffer(
 
 def asarray(
     obj: Any = None, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
-) -> Tensor:
+) -> Any:
     """A tensor of numbers, sequences, arrays, buffers, capsules: on their memory unless `copy`, where that can be."""
     if device is not None:
         placed(device)

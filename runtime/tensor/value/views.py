@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,8 @@ from .orders import order_of_part
 from .paths import Path, part_of
 from .storage import Counter, PartHome
 
-if TYPE_CHECKING:
-    from ..face.tensor import Tensor
 
-
-def view(x: Core, path: Path, operation: Operation) -> Tensor:
+def view(x: Core, path: Path, operation: Operation) -> Any:
     """The part of `x` at the end of `path`, which shares its memory."""
     array = known(x) if may_cut() else None
     if array is not None and _at_once(path):
@@ -40,7 +37,7 @@ def cell_in(x: Core, part: np.ndarray, path: Path) -> Cell:
     return cell_of_part(part, order)
 
 
-def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:
+def placed(made: Any, x: Core, path: Path, operation: Operation) -> Any:
     """`made` as a part of the memory of `x`."""
     storage, cell, base = x._shared(), made._cell, x._base
     storage.viewed = True
@@ -61,7 +58,7 @@ def placed(made: Any, x: Core, path: Path, operation: Operation) -> Tensor:
     return made
 
 
-def several(x: Core, paths: Sequence[Path], one: Operation, all_: Operation, axis: int) -> tuple[Tensor, ...]:
+def several(x: Core, paths: Sequence[Path], one: Operation, all_: Operation, axis: int) -> tuple[Any, ...]:
     """Views at the ends of the paths, as the results of one node where gradients are kept."""
     if not paths or not mode.enabled or not requires(x):
         made = [view(x, path, one) for path in paths]
@@ -105,7 +102,7 @@ def _at_once(path: Path) -> bool:
     return "slice" in names or names <= {"reshape"}
 
 
-def alias(x: Core, counted: bool = True) -> Tensor:
+def alias(x: Core, counted: bool = True) -> Any:
     """The same memory without the history; writing to it is an error for backward only if `counted`."""
     made = wrap(x._read())
     made._storage, made._path = x._shared(), x._path

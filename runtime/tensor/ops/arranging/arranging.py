@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .....compiler.ops.shape import reshape as reshape_value
 from ...face.required import check_list, check_tensors
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of, sizes
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import Size
 from ...value.paths import take
 from ...value.promotion import common_shape
@@ -24,10 +24,6 @@ from ..folds.reductions import joined, part
 from .creation import constant
 from .pieces import cat, flip, repeat, split
 from .shapes import narrow, reshape, shape_of, unsqueeze, view_as_shape
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 # ---- more dimensions, stacking
 

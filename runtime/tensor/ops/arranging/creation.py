@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...trace.tape import force, tapes
 from ...transforms.crossings import alike, check_one
 from ...value.axes import check_sizes, sizes
 from ...value.cells import cell_of, shown
-from ...value.core import REVIEW, Core, Storage, wrap
+from ...value.core import REVIEW, Core, Storage, Tensor, wrap
 from ...value.devices import chosen, is_meta
 from ...value.devices import made as shapes
 from ...value.dtypes import ALL, DType, bool_, default_complex, dtype_of, get_default_dtype, int64
@@ -30,9 +30,6 @@ from ...value.views import view
 from ..elementwise.elementary import cast_to
 from .nesting import dtype_within, holds_dtypes, kind_within, not_numbers, plain_numbers
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 def set_default_dtype(d: DType) -> None:
     """Make Python's floats become tensors of dtype `d`."""
@@ -43,7 +40,7 @@ def set_default_dtype(d: DType) -> None:
     forget_fragments()
 
 
-def finished(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Tensor:
+def finished(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> Any:
     """A tensor of an array that is its own."""
     if (on is not None or chosen.default is not None) and is_meta(on):
         return shapes.shapes(array.shape, array.dtype, requires_grad)
@@ -51,7 +48,7 @@ def finished(array: np.ndarray, requires_grad: bool = False, on: Any = None) -> 
     return made.requires_grad_() if requires_grad else made
 
 
-def constant(array: np.ndarray) -> Tensor:
+def constant(array: np.ndarray) -> Any:
     """A tensor of an array that is its own, laid out in rows if it is not yet."""
     return wrap(cell_of(np.ascontiguousarray(array).reshape(array.shape)))
 
@@ -61,7 +58,7 @@ def constant(array: np.ndarray) -> Tensor:
 
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+) -> Any:
     """A copy of numbers, nested sequences or an array as a tensor."""
     if isinstance(data, Core):
         warnings.warn(
@@ -101,7 +98,7 @@ def _converted(array: np.ndarray, dtype: DType) -> np.ndarray:
         return np.array(array, dtype.numpy, order="C", copy=True)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """`data` as a tensor, sharing its memory where that is possible."""
     if isinstance(data, Core):
         wanted = dtype_of(dtype).code if dtype is not None else None
@@ -120,7 +117,7 @@ READ_ONLY = (
 )
 
 
-def from_numpy(ndarray: np.ndarray) -> Tensor:
+def from_numpy(ndarray: np.ndarray) -> Any:
     """A tensor on an array's memory.  It is read when an operation is written, and in-place functions write it."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -134,7 +131,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return on_memory(ndarray)
 
 
-def on_memory(ndarray: np.ndarray) -> Tensor:
+def on_memory(ndarray: np.ndarray) -> Any:
     """A tensor on an array's memory, if tensors can lie so."""
     dtype_of(ndarray.dtype, "the array's dtype")
     if any(s < 0 for s in ndarray.strides):
@@ -164,7 +161,7 @@ def export(x: Core) -> np.ndarray:
 # ---- constants
 
 
-def filled(shape: Any, value: Any, dtype: Any, requires_grad: bool, on: Any) -> Tensor:
+def filled(shape: Any, value: Any, dtype: Any, requires_grad: bool, on: Any) -> Any:
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
     if (on is not None or chosen.default is not None) and is_meta(on):
         return shapes.shapes(check_sizes(sizes(shape)), kind.numpy, requires_grad)
@@ -174,21 +171,21 @@ def filled(shape: Any, value: Any, dtype: Any, requires_grad: bool, on: Any) -> 
 
 def zeros(
     *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
-) -> Tensor:
+) -> Any:
     """Zeros."""
     return filled(args if size is None else (size,), 0, dtype, requires_grad, device)
 
 
 def ones(
     *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
-) -> Tensor:
+) -> Any:
     """Ones."""
     return filled(args if size is None else (size,), 1, dtype, requires_grad, device)
 
 
 def empty(
     *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None
-) -> Tensor:
+) -> Any:
     """Elements that nobody should count on; they are zeros."""
     return filled(args if size is None else (size,), 0, dtype, requires_grad, device)
 
@@ -200,7 +197,7 @@ def full(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Any:
     """One number in every element; its class gives the dtype."""
     if isinstance(fill_value, Core):
         fill_value = fill_value._array().item()
@@ -225,7 +222,7 @@ def turned_back(made: Core, axes: tuple[int, ...]) -> Any:
 
 def like(
     x: Core, value: Any, dtype: Any, requires_grad: bool, on: Any = None, memory_format: Any = None
-) -> Tensor:
+) -> Any:
     """One number in a tensor of the shape of `x`, whose elements lie in the order of those of `x`."""
     kind = x._kind_of()
     wanted = dtype_of(dtype).numpy if dtype is not None else kind.numpy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from ...value.slots import LEAF
 from ...value.views import cell_in, known, may_cut, placed
 from .shapes import SELECT, SLICE, slice_step
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 ALL = slice(None)
 PLAIN_BOUNDS = {int, type(None)}
 
@@ -36,7 +33,7 @@ def part_now(x: Any = None, key: Any = None) -> Any:
     return NotImplemented if found is None else found
 
 
-def known_part(x: Core, key: Any) -> Tensor | None:
+def known_part(x: Core, key: Any) -> Any | None:
     """x[key] where key is a tensor of indices, or of ints and slices that go forward, and x is known; else None."""
     cls = type(key)
     if cls is tuple:
@@ -55,7 +52,7 @@ def known_part(x: Core, key: Any) -> Tensor | None:
     return _known_cell(x, keys, SLICE if cls is slice else SELECT)
 
 
-def _known_cell(x: Any, key: tuple[Any, ...], operation: Operation) -> Tensor | None:
+def _known_cell(x: Any, key: tuple[Any, ...], operation: Operation) -> Any | None:
     """x[i, j:k] where x is known; None where it is not, or where that is an error."""
     waits = may_wait(x) and not x._flags & LEAF and not x._is_late and type(x._cell) is Cell
     array = None if not may_cut() else x._cell.array if waits else known(x)
@@ -100,7 +97,7 @@ def cell_path(shape: tuple[int, ...], key: tuple[Any, ...]) -> Path:
     return path
 
 
-def _known_rows(x: Core, index: Core) -> Tensor | None:
+def _known_rows(x: Core, index: Core) -> Any | None:
     """x[index] where both are known; None where that is not so, and where it is an error."""
     array = known(x) if may_cut() else None
     if array is None or not array.ndim or (where := _where(index)) is None:
@@ -120,7 +117,7 @@ def _where(index: Any) -> np.ndarray | None:
     return cell.array if kind.dtype in ("i64", "i32") and kind.shape and type(cell) is Cell else None
 
 
-def _known_places(x: Core, keys: tuple[Any, ...]) -> Tensor | None:
+def _known_places(x: Core, keys: tuple[Any, ...]) -> Any | None:
     """x[i, j, 0, a:b] with tensors of indices that are known, as x is; None else, and where it is an error."""
     array = known(x) if may_cut() else None
     if array is None:
@@ -144,7 +141,7 @@ def _known_places(x: Core, keys: tuple[Any, ...]) -> Tensor | None:
         return None
 
 
-def known_elements(x: Core, indices: dict[int, Core]) -> Tensor | None:
+def known_elements(x: Core, indices: dict[int, Core]) -> Any | None:
     """The elements that indices at axes name, where these and x are known: in memory of their own, without history."""
     array = known(x) if may_cut() else None
     if array is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +12,12 @@ from .....compiler.ops.source import iota
 from ...trace.fragments.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
-from ...value.core import Core, apply, wrap
+from ...value.core import Core, Tensor, apply, wrap
 from ..folds.reductions import converted
 from .cuts import known_elements
 from .elements import elements, gathered
 from .indexing import check_indices
 from .shapes import as_scalar, broadcast_tensors, reshape, shape_of
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -81,7 +78,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return made if flat is None else as_scalar(made, flat)
 
 
-def gather_along(input: Any, dim: int, index: Any, given: Core | None) -> Tensor:
+def gather_along(input: Any, dim: int, index: Any, given: Core | None) -> Any:
     """The elements that `index` names along `dim`, if those `given`, of which it is made, are elements of it."""
     shape, wanted = shape_of(input), shape_of(index)
     axis = axis_of(dim, len(shape))

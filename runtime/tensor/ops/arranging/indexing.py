@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ...face.inplace import copy_, fill_, start_writing, writer
 from ...trace.fragments.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
-from ...value.core import Core, apply, apply_now, number_of, wrap
+from ...value.core import Core, Tensor, apply, apply_now, number_of, wrap
 from ...value.promotion import common_shape
 from ...value.views import view
 from ...value.writing import check_apart, overwrite
@@ -24,9 +24,6 @@ from .elements import WRITERS, added, gathered, placed
 from .masks import Hits, NewAxis, fill_where, mask_of_fill, places_of, with_places
 from .shapes import SELECT, SLICE, UNSQUEEZE, shape_of, slice_step
 from .stores import store
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 ALIAS = Operation("alias", "AliasBackward0", SLICE.emit)
 
@@ -44,7 +41,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     return view(x, (), ALIAS) if part is x else part
 
 
-def setitem(x: Tensor, key: Any, value: Any) -> None:
+def setitem(x: Core, key: Any, value: Any) -> None:
     """x[key] = value."""
     if store(x, key, value):
         return None
@@ -73,7 +70,7 @@ getitem.at_once = part_now  # type: ignore[attr-defined]
 getitem.prepared = setitem.prepared = with_places  # type: ignore[attr-defined]
 
 
-def _tensor_of(value: Any, like: Tensor) -> Any:
+def _tensor_of(value: Any, like: Core) -> Any:
     if isinstance(value, Core):
         return value
     if number_of(value) is None:
@@ -215,7 +212,7 @@ def check_indices(index: Core, size: int, axis: int, first: int | None = None, e
     check_values(index, test)
 
 
-def _checked(x: Tensor, arrays: dict[int, Core]) -> tuple[list[Core], tuple[int, ...]]:
+def _checked(x: Core, arrays: dict[int, Core]) -> tuple[list[Core], tuple[int, ...]]:
     shape = shape_of(x)
     _common(arrays)
     axes: dict[int, list[int]] = {}
@@ -248,7 +245,7 @@ NOTHING_PUT = Operation("index_put", "IndexPutBackward0", lambda m, x: x)
 INDEX_PUT = Operation("index_put", "IndexPutBackward0", placed)
 
 
-def _scatter(x: Tensor, arrays: dict[int, Core], value: Any) -> None:
+def _scatter(x: Core, arrays: dict[int, Core], value: Any) -> None:
     """Write by looking up, for each element, the last value written there."""
     start_writing(x, [value], apart=False)
     check_apart(x, value)
@@ -270,7 +267,7 @@ def _target(x: Core, arrays: dict[int, Core]) -> tuple[int, ...]:
     return (*rest[:at], *_common(arrays), *rest[at:])
 
 
-def _spread_to(value: Any, target: tuple[int, ...], dtype: str) -> Tensor:
+def _spread_to(value: Any, target: tuple[int, ...], dtype: str) -> Any:
     """What is to be written, broadcast and converted."""
     given = shape_of(value)
     fits = all(n in (1, m) for n, m in zip(reversed(given), reversed(target), strict=False))

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from ...value.views import view
 from ...value.writing import overwrite
 from ..elementwise.arithmetic import MASKED_FILL_TENSOR
 from .shapes import UNSQUEEZE, shape_of
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 class NewAxis(NamedTuple):
@@ -96,7 +93,7 @@ def mask_of_fill(x: Any, key: Any, value: Any) -> Any:
     return mask if single and held.dtype == "bool" and shape[: len(held.shape)] == held.shape else None
 
 
-def fill_where(x: Tensor, mask: Core, number: Core) -> None:
+def fill_where(x: Core, mask: Core, number: Core) -> None:
     """Write one number wherever a mask of leading axes holds; it is read first, and may be one of those."""
     start_writing(x, [number], apart=False)
     shape, held = shape_of(x), mask._kind_of().shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,10 @@ from ...face.required import check_list
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of, check_sizes, sizes
 from ...value.cells import cell_of
-from ...value.core import Core, apply, wrap
+from ...value.core import Core, Tensor, apply, wrap
 from ...value.paths import Path, take
 from ...value.views import known, may_cut, several
 from .shapes import shape_of, slice_step, viewing
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _cat(m: Any, *values: Any) -> Any:
@@ -90,7 +87,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return apply(STACK, parts, (axis,)) if made is None else made
 
 
-def _joined_at_once(parts: Sequence[Core], join: Any, axis: int) -> Tensor | None:
+def _joined_at_once(parts: Sequence[Core], join: Any, axis: int) -> Any | None:
     """Many tensors of one dtype whose values are there and of which no gradient is kept, joined now; else None."""
     if len(parts) < MANY or not may_cut() or len({p._kind_of().dtype for p in parts}) > 1:
         return None

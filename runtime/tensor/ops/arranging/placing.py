@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .....compiler.ops.shape import concatenate, reshape
 from ...calls.asking import check_values
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import apply, number_of
+from ...value.core import Tensor, apply, number_of
 from ...value.dtypes import ALL
 from ...value.promotion import common_shape
 from ..elementwise.arithmetic import add, lt, where
@@ -34,10 +34,6 @@ from .scattering import scatter as written
 from .shapes import as_scalar, broadcast_to, slice_step
 from .shapes import reshape as reshaped
 from .shapes import shape_of as sizes_of
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 # ---- places among all elements
 
@@ -240,7 +236,7 @@ SUMMED, MULTIPLIED = (
 
 def _meeting(
     operation: Operation, input: Any, source: Any, axis: int, index: Any, reduce: str, include_self: bool
-) -> Tensor:
+) -> Any:
     """Reduce `source` into `input`, where the checked `index` says along an axis."""
     rows = operation is INDEX_REDUCE
     if reduce == "prod":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...face.results import deliver
 from ...transforms.crossings import alike
-from ...value.core import Core
+from ...value.core import Core, Tensor
 from ...value.dtypes import (
     ALL,
     DType,
@@ -28,13 +28,10 @@ from ..random.laws import fused
 from .creation import empty, filled, finished, full, ones, tensor, zeros
 from .strides import as_strided
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+) -> Any:
     """Ones on the diagonal."""
     for name, size in (("n", n), ("m", m)):
         if size is not None and size < 0:
@@ -53,7 +50,7 @@ def arange(
     requires_grad: bool = False,
     layout: Any = None,
     out: Any = None,
-) -> Tensor:
+) -> Any:
     """start, start + step, ... below end."""
     if out is not None:
         kind = dtype_of(out.dtype)
@@ -172,7 +169,7 @@ def linspace(
     device: Any = None,
     requires_grad: bool = False,
     layout: Any = None,
-) -> Tensor:
+) -> Any:
     """`steps` numbers evenly spaced from start to end, both included."""
     first, last, kind = _ends("linspace", start, end, steps, dtype)
     if steps > 1 and kind in (float32, float64) and abs(first) < LARGE and abs(last) < LARGE:
@@ -194,7 +191,7 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
     layout: Any = None,
-) -> Tensor:
+) -> Any:
     """base ** x for `steps` numbers x evenly spaced from start to end."""
     first, last, kind = _ends("logspace", start, end, steps, dtype)
     with np.errstate(all="ignore"):
@@ -202,12 +199,12 @@ def logspace(
     return finished(array, requires_grad, device)
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor of one number, by default of the default dtype."""
     return filled(((),), s, dtype, requires_grad, device)
 
 
-def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+def empty_strided(size: Any, stride: Any, **options: Any) -> Any:
     """Elements that nobody should count on, so many elements apart along each dimension."""
     shape, steps = tuple(map(int, size)), tuple(map(int, stride))
     if len(shape) != len(steps):
@@ -223,7 +220,7 @@ def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
     return made.requires_grad_() if needs else made
 
 
-def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Any:
     """Elements that nobody should count on, whose dimensions lie in memory in this order, the outermost first."""
     if len(size) != len(physical_layout):
         raise RuntimeError(

@@ -9,7 +9,7 @@ bits have no derivative. The last axis holds the bytes, so it is longer or short
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from ...value.paths import strided
 from ...value.views import alias
 from .creation import export, on_memory
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 NAMES = {
     "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long", "f16": "Half",
     "bf16": "BFloat16", "f32": "Float", "f64": "Double", "c64": "ComplexFloat", "c128": "ComplexDouble",
@@ -33,7 +30,7 @@ NAMES = {
 """What errors call the dtypes."""
 
 
-def reinterpreted(input: Core, dtype: Any) -> Tensor:
+def reinterpreted(input: Core, dtype: Any) -> Any:
     """The memory of `input` as elements of another dtype."""
     have, wanted = ALL[input._kind_of().dtype], dtype_of(dtype)
     if have is wanted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from .....compiler.ops.source import iota
 from ...trace.fragments.fragments import Operation, widen
 from ...value.axes import axis_of
 from ...value.cells import cell_of
-from ...value.core import Core, apply, number_of, wrap
+from ...value.core import Core, Tensor, apply, number_of, wrap
 from ...value.promotion import common_shape
 from ..elementwise.arithmetic import MASKED_FILL, mul
 from ..folds.reductions import converted
@@ -27,9 +27,6 @@ from .elements import WRITERS, added, added_at, placed
 from .gathering import check_elements, places_along
 from .indexing import check_indices
 from .shapes import as_scalar, expand, reshape, shape_of
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _putting(name: str, node: str) -> Operation:
@@ -116,7 +113,7 @@ def _same_dtype(name: str, input: Core, source: Core) -> None:
         raise RuntimeError(f"{name}(): self and source expected to have the same dtype")
 
 
-def _placed(operation: Operation, input: Any, index: Core, axes: Any, values: Any, target: tuple[int, ...]) -> Tensor:
+def _placed(operation: Operation, input: Any, index: Core, axes: Any, values: Any, target: tuple[int, ...]) -> Any:
     """`input` with values, in the shape of what the index names, written there."""
     if not prod(target):
         return apply(NOTHING[operation], (input,))
@@ -192,7 +189,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return fill_rows(input, axis, rows, value)
 
 
-def fill_rows(input: Core, axis: int, rows: Core, value: Any) -> Tensor:
+def fill_rows(input: Core, axis: int, rows: Core, value: Any) -> Any:
     """input with the rows that `rows`, which are some, name filled with one number."""
     operation = INDEX_FILL_TENSOR if isinstance(value, Core) else INDEX_FILL
     hits = apply(ROW_HITS, (rows,), (shape_of(input), axis))
@@ -265,7 +262,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 # ---- triangles
 
 
-def _triangle(operation: Operation, input: Any, diagonal: int) -> Tensor:
+def _triangle(operation: Operation, input: Any, diagonal: int) -> Any:
     if len(shape_of(input)) < 2:
         raise RuntimeError(f"{operation.name}: input tensor must have at least 2 dimensions")
     return apply(operation, (input,), (as_index(diagonal),))

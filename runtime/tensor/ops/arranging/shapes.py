@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ...trace.fragments.fragments import Operation
 from ...trace.tape import unrepeatable
 from ...value.axes import axes_of, axis_of, sizes
 from ...value.cells import Kind, cell_of
-from ...value.core import REVIEW, Core, apply, wrap
+from ...value.core import REVIEW, Core, Tensor, apply, wrap
 from ...value.formats import contiguous_format
 from ...value.located import located
 from ...value.orders import can_lie
@@ -23,9 +23,6 @@ from ...value.promotion import common_shape
 from ...value.views import known, may_cut, view
 from ..elementwise.elementary import clone
 from .reinterpreting import of_other_dtype
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def viewing(name: str, node: str) -> Operation:

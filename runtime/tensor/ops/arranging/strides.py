@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...trace.fragments.fragments import Operation
 from ...trace.tape import force
 from ...value.axes import axis_of, sizes
 from ...value.cells import Cell
-from ...value.core import Core, apply, requires
+from ...value.core import Core, Tensor, apply, requires
 from ...value.located import order_in_memory
 from ...value.paths import part_of, strided
 from ...value.views import alias, view
@@ -36,9 +36,6 @@ from .shapes import (
     view_as_shape,
     whole_of,
 )
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
@@ -183,7 +180,7 @@ def _copying(function: Callable[..., Any]) -> Callable[..., Any]:
     name = "".join(part.capitalize() for part in function.__name__.split("_"))
     copy = Operation("clone", f"{name}Backward0_copy", lambda m, x: x)
 
-    def copied(input: Tensor, *args: Any, **options: Any) -> Any:
+    def copied(input: Core, *args: Any, **options: Any) -> Any:
         made = function(input, *args, **options)
         return tuple([apply(copy, (x,)) for x in made]) if isinstance(made, tuple) else apply(copy, (made,))
 
@@ -208,9 +205,7 @@ t_copy, transpose_copy, unbind_copy, unfold_copy = map(_copying, (t, transpose, 
 unsqueeze_copy, select_copy = _copying(unsqueeze), _copying(select)
 
 
-def slice_copy(
-    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
+def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     """Every `step`-th row of `dim` from `start` up to `end`, as a copy."""
     axis = axis_of(dim, len(shape_of(input)))
     return clone(input[(*[slice(None)] * axis, slice(start, end, step))])
@@ -226,6 +221,6 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 NARROW_COPY = Operation("clone", "NarrowCopyBackward0", lambda m, x: x)
 
 
-def is_same_size(input: Tensor, other: Core) -> bool:
+def is_same_size(input: Core, other: Core) -> bool:
     """Whether two tensors have the same shape."""
     return shape_of(input) == shape_of(other)

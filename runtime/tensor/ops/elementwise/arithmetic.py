@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from ...calls.asking import check_values
 from ...face.required import check_one_tensor, check_tensors, older_order
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments.fragments import RESULT, Operation, Rule, widen
-from ...value.core import Core, apply, number_of
+from ...value.core import Core, Tensor, apply, number_of
 from ...value.promotion import common_dtype, common_shape
 from ...value.prompt import of_parts
 from .elementary import reciprocal
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 Operand = Any
 """A Tensor or a Python number."""
@@ -56,7 +53,7 @@ SCALED = Operation("add", "AddBackward0", lambda m, x, y, a: x + a * y, "common"
 SCALED_SUB = Operation("sub", "SubBackward0", lambda m, x, y, a: x - a * y, "common", True)
 
 
-def add(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor:
+def add(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Any:
     """input + alpha * other."""
     if older:
         return older_order(add, 2, ("alpha",), input, other, *older)
@@ -69,7 +66,7 @@ def add(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor
     return apply(ADD, (input, other))
 
 
-def sub(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Tensor:
+def sub(input: Operand, other: Operand, *older: Any, alpha: float = 1) -> Any:
     """input - alpha * other."""
     if older:
         return older_order(sub, 2, ("alpha",), input, other, *older)
@@ -110,18 +107,18 @@ def check_alpha(x: Any, y: Any, alpha: Any) -> None:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
-def rsub(input: Operand, other: Operand) -> Tensor:
+def rsub(input: Operand, other: Operand) -> Any:
     """other - input."""
     check_no_truths(input, other)
     return apply(RSUB if number_of(other) is not None else RSUB_TENSOR, (input, other))
 
 
-def mul(input: Operand, other: Operand) -> Tensor:
+def mul(input: Operand, other: Operand) -> Any:
     """input * other."""
     return apply(MUL, (input, other))
 
 
-def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Any:
     """input / other; integers become floats unless rounded."""
     if rounding_mode is None:
         return apply(DIV, (input, other))
@@ -160,14 +157,14 @@ REMAINDER, REMAINDER_TENSOR = (
 )
 
 
-def floor_divide(input: Operand, other: Operand) -> Tensor:
+def floor_divide(input: Operand, other: Operand) -> Any:
     """The largest whole number not above input / other."""
     if not isinstance(input, Core) or not input._kind_of().is_float:
         check_divisor(other)
     return apply(FLOOR_DIV, (input, other))
 
 
-def remainder(input: Operand, other: Operand) -> Tensor:
+def remainder(input: Operand, other: Operand) -> Any:
     """input - floor(input / other) * other, as Python's `%`."""
     check_one_tensor("remainder", input, other)
     if not isinstance(input, Core) or not input._kind_of().is_float:
@@ -195,11 +192,11 @@ def _no_zero(values: np.ndarray) -> None:
 
 def binary(
     name: str, formula: Callable[..., Any], node: str = "", rule: Rule = "common"
-) -> Callable[[Operand, Operand], Tensor]:
+) -> Callable[[Operand, Operand], Any]:
     """The function of two tensors or numbers that computes `formula(terms, x, y)` in each element."""
     operation = Operation(name, node, formula, rule, True)
 
-    def function(input: Operand, other: Operand) -> Tensor:
+    def function(input: Operand, other: Operand) -> Any:
         if not isinstance(input, Core) and (not name.startswith("bitwise") or not isinstance(other, Core)):
             check_tensors(name, input=input)
         return apply(operation, (input, other))

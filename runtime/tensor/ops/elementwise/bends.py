@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation, widen
-from ...value.core import apply
+from ...value.core import Tensor, apply
 from ...value.given import real
 from ..arranging.shapes import reshape, shape_of
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _hardshrink(m: Any, x: Any, lambd: Any) -> Any:
@@ -26,7 +23,7 @@ HARDSHRINK = Operation("hardshrink", "HardshrinkBackward0", _hardshrink, "first"
 PRELU = Operation("prelu", "PreluKernelBackward0", _prelu)
 
 
-def _float(name: str, input: Any) -> Tensor:
+def _float(name: str, input: Any) -> Any:
     check_tensors(name, input=input)
     if not input._kind_of().is_float:
         raise NotImplementedError(f"{name}: not implemented for {input.dtype}; convert the tensor to a float first")

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation
-from ...value.core import apply, apply_all, wrap
+from ...value.core import Core, Tensor, apply, apply_all, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned
 from ..matrices.outside import computed, outside
 from .arithmetic import binary
 from .pointwise import is_bool, is_float
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _shift(name: str) -> Callable[..., Any]:
@@ -62,7 +59,7 @@ def _followed(emit: Callable[..., Any]) -> Callable[..., Any]:
     return formula
 
 
-def _number_theoretic(name: str, call: Callable[..., np.ndarray], kinds: str) -> Callable[[Tensor, Tensor], Tensor]:
+def _number_theoretic(name: str, call: Callable[..., np.ndarray], kinds: str) -> Callable[[Any, Any], Any]:
     operation = _by_numpy(name, call, kinds)
     if kinds == "float":
         operation = Operation(name, f"{name.capitalize()}Backward0", _followed(operation.emit), "common", True)
@@ -100,7 +97,7 @@ FREXP = Operation("frexp", "FrexpBackward0", _frexp)
 frexp_values = returned("frexp", "mantissa", "exponent")
 
 
-def frexp(input: Tensor) -> Any:
+def frexp(input: Core) -> Any:
     """Numbers of size 0.5 .. 1 and the powers of two with which they give `input`."""
     if not input._kind_of().is_float:
         raise RuntimeError(f"frexp: expected a floating point tensor, got {input.dtype}")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...face.required import check_tensors, older_order
 from ...trace.fragments.fragments import Operation
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.promotion import c_name
 from .arithmetic import Operand
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _lerp(m: Any, x: Any, y: Any, w: Any) -> Any:

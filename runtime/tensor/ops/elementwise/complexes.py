@@ -7,21 +7,17 @@ the imaginary part are copies, not views.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.complex.pairs import Complex, Pair, joined, split
 from .....compiler.ops.complex.pairs import angle as angle_of
 from ...face.required import check_tensors
 from ...face.results import deliver
 from ...trace.fragments.fragments import Operation
-from ...value.core import REVIEW, apply
+from ...value.core import REVIEW, Tensor, apply
 from ...value.promotion import c_name
 from ..arranging.shapes import shape_of, transpose
 from ..matrices.products import dot
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 REVIEW.emit.by_parts = True  # type: ignore[attr-defined]
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.elementwise import cast
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import INPUT, Operation, Rule
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.formats import channels_last, ordered, preserve_format
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 Function = Callable[["Tensor"], "Tensor"]
 
@@ -156,7 +153,6 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return apply(CLONE if memory_format in (None, preserve_format) else IN_ROWS, (input,))
 
 
-
 def _cast(m: Any, x: Any, dtype: str) -> Any:
     return m(cast(m.b, x.value, dtype=dtype))
 
@@ -164,6 +160,6 @@ def _cast(m: Any, x: Any, dtype: str) -> Any:
 CAST = Operation("to", "ToCopyBackward0", _cast)
 
 
-def cast_to(input: Any, dtype: str) -> Tensor:
+def cast_to(input: Any, dtype: str) -> Any:
     """The tensor with another element kind (a graph's name for it)."""
     return apply(CAST, (input,), (dtype,))

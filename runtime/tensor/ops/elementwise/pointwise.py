@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,11 @@ from ...face.inplace import COPY, in_place
 from ...face.required import check_tensors
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments.fragments import Operation
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import LARGEST
 from .arithmetic import Operand, binary, check_alpha, check_divisor, check_no_truths, clamped
 from .elementary import cast_to, unary
 from .powers import pow_
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def is_float(x: Any) -> bool:
@@ -133,7 +130,7 @@ FILL, FILL_TENSOR = (Operation("fill", f"FillBackward{k}", COPY.emit) for k in (
 
 def between_tensors(
     name: str, formula: Callable[..., Any], node: str = "", rule: Any = "common"
-) -> Callable[[Tensor, Tensor], Tensor]:
+) -> Callable[[Any, Any], Any]:
     """A function of two tensors, neither of which may be a number."""
     plain = binary(name, formula, node, rule)
 
@@ -193,7 +190,7 @@ def _fmod(m: Any, x: Any, y: Any) -> Any:
     return m.select(m.lt(x, 0), -m.mod(-x, by), m.mod(x, by))
 
 
-def fmod(input: Operand, other: Operand) -> Tensor:
+def fmod(input: Operand, other: Operand) -> Any:
     """The remainder that has the sign of `input`, as C's."""
     check_tensors("fmod", input=input)
     if not input._kind_of().is_float:
@@ -265,7 +262,7 @@ logaddexp2 = between_tensors(
 )
 
 
-def float_power(input: Operand, exponent: Operand) -> Tensor:
+def float_power(input: Operand, exponent: Operand) -> Any:
     """input ** exponent in float64."""
     check_tensors("float_power", input=input if isinstance(input, Core) else exponent)
     kinds = [v._kind_of().is_complex if isinstance(v, Core) else isinstance(v, complex) for v in (input, exponent)]
@@ -274,7 +271,7 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
     return pow_(base, power)
 
 
-def _as_dtype(x: Any, code: str) -> Tensor:
+def _as_dtype(x: Any, code: str) -> Any:
     """The tensor itself where it has the dtype."""
     return x if x._kind_of().dtype == code else cast_to(x, code)
 
@@ -311,7 +308,7 @@ RSUB, RSUB_NUMBER = (
 )
 
 
-def _bounded(name: str) -> Callable[..., Tensor]:
+def _bounded(name: str) -> Callable[..., Any]:
     """clamp_min or clamp_max: where the bound is met, the gradient passes."""
     node = name.title().replace("_", "")
     bound = name.removeprefix("clamp_")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from ...value.given import real
 from ..matrices.outside import computed, outside
 from .arithmetic import Operand
 from .elementary import cast_to, unary
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 POW = Operation("pow", "PowBackward1", lambda m, x, y: m.pow(x, y), "float", True)
 POW_NUMBER = Operation("pow", "PowBackward0", lambda m, x, y: m.pow(x, y), "common", True)
@@ -51,7 +48,7 @@ SPECIAL: dict[float, Callable[[Any], Any]] = {
 """Exponents with a formula of their own, which is exact or quicker; they are part of the trace's key."""
 
 
-def pow_(input: Operand, exponent: Operand) -> Tensor:
+def pow_(input: Operand, exponent: Operand) -> Any:
     """input ** exponent."""
     power = number_of(exponent)
     if power is not None and not isinstance(input, Core):
@@ -76,7 +73,7 @@ def pow_(input: Operand, exponent: Operand) -> Tensor:
     return apply(POW_NUMBER, (input, power if isinstance(power, complex) else real(power)))
 
 
-def _integer_power(input: Operand, n: int) -> Tensor:
+def _integer_power(input: Operand, n: int) -> Any:
     if n < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if n == 0:
@@ -110,6 +107,6 @@ INTEGER_POW = Operation("pow", "", _whole_power, "common")
 INTEGER_POWS = Operation("pow", "", _integer_powers, "common", True)
 
 
-def rpow(input: Operand, base: Operand) -> Tensor:
+def rpow(input: Operand, base: Operand) -> Any:
     """base ** input."""
     return pow_(base, input)

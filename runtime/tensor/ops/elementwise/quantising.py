@@ -7,7 +7,7 @@ the result is (q - zero_point) * scale. Its gradient is handed on where q was no
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,10 @@ from ...calls.asking import check_values
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import Core, apply, number_of
+from ...value.core import Core, Tensor, apply, number_of
 from ...value.promotion import c_name
 from ..arranging.creation import tensor
 from ..arranging.shapes import expand, reshape, shape_of
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _whole(m: Any, x: Any, scale: Any, zero: Any) -> Any:

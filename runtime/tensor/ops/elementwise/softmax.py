@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops import reduce as R
 from .....compiler.ops.complex.pairs import Pair
@@ -12,15 +12,12 @@ from .....compiler.ops.shape import reshape
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of
 from ...value.cells import PARTS
-from ...value.core import apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import dtype_of
 from ...value.promotion import float_dtype
 from ..folds.reductions import back, keep, shape_of, total
 from .complexes import real
 from .elementary import cast_to
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _shifted(m: Any, x: Any, axes: tuple[int, ...]) -> Any:
@@ -110,7 +107,7 @@ def _as_float(input: Tensor, dtype: Any = None) -> Tensor:
     return input if code == input._kind_of().dtype else cast_to(input, code)
 
 
-def _axes(input: Tensor, dim: int) -> tuple[int, ...]:
+def _axes(input: Core, dim: int) -> tuple[int, ...]:
     rank = len(input._kind_of().shape)
     axis = axis_of(dim, rank)
     return (axis,) if rank else ()

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.scipy.called import Functions
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import RESULT, Operation
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.given import real
 from .arithmetic import mul
 from .elementary import unary
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 lgamma = unary("lgamma", "LgammaBackward0", lambda m, x: m.lgamma(x))
 digamma = unary("digamma", "DigammaBackward0", lambda m, x: m.polygamma(x, n=0))
@@ -102,11 +99,11 @@ MVLGAMMA = Operation("mvlgamma", "MvlgammaBackward0", _mvlgamma, "float")
 # ---- two arguments
 
 
-def _pair(name: str, node: str, formula: Callable[..., Any]) -> Callable[[Any, Any], Tensor]:
+def _pair(name: str, node: str, formula: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """The function of two tensors, or of a number and a tensor, whose nodes are told apart by a number at their end."""
     operations = [Operation(name, f"{node}Backward{k}", formula, "float", True) for k in range(3)]
 
-    def function(input: Any, other: Any) -> Tensor:
+    def function(input: Any, other: Any) -> Any:
         first, second = isinstance(input, Core), isinstance(other, Core)
         if not (first or second):
             given = f"{type(input).__name__} and {type(other).__name__}"
@@ -123,7 +120,7 @@ xlog1py = _pair("xlog1py", "SpecialXlog1Py", lambda m, x, y: m.xlog1py(x, y))
 zeta = _pair("zeta", "SpecialZeta", lambda m, x, y: m.zeta(x, y))
 
 
-def _polynomials(family: str, shifted: bool = False) -> Callable[[Any, Any], Tensor]:
+def _polynomials(family: str, shifted: bool = False) -> Callable[[Any, Any], Any]:
     """The polynomials of a family; shifted ones are of 2x - 1."""
     stem, last = family.rsplit("_", 1)
     name = f"{'shifted_' if shifted else ''}{stem}_polynomial_{last}"
@@ -133,7 +130,7 @@ def _polynomials(family: str, shifted: bool = False) -> Callable[[Any, Any], Ten
 
     both = _pair(name, f"Special{name.title().replace('_', '')}", formula)
 
-    def polynomial(x: Any, n: Any) -> Tensor:
+    def polynomial(x: Any, n: Any) -> Any:
         return both(x, n)
 
     polynomial.__name__ = polynomial.__qualname__ = name
@@ -151,7 +148,7 @@ shifted_chebyshev_polynomial_t, shifted_chebyshev_polynomial_u, shifted_chebyshe
 shifted_chebyshev_polynomial_w = _polynomials("chebyshev_w", True)
 
 
-def _tensors(name: str, node: str, formula: Callable[..., Any]) -> Callable[[Tensor, Tensor], Tensor]:
+def _tensors(name: str, node: str, formula: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """The same of two tensors."""
     both = _pair(name, node, formula)
 

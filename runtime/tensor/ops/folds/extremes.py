@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod as product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .....compiler.ir.types import Type
 from .....compiler.ops import reduce as R
@@ -13,7 +13,7 @@ from .....compiler.ops.source import iota
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of, one
-from ...value.core import Core, apply, apply_all, wrap
+from ...value.core import Core, Tensor, apply, apply_all, wrap
 from ...value.given import real
 from ...value.promotion import c_name
 from ..elementwise.arithmetic import eq
@@ -21,15 +21,12 @@ from ..elementwise.elementary import cast_to
 from ..elementwise.pointwise import maximum, minimum
 from .reductions import back, converted, keep, shape_of, total
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 class Extreme(NamedTuple):
     """Values and where they were found."""
 
-    values: Tensor
-    indices: Tensor
+    values: Any
+    indices: Any
 
 
 class max_values(Extreme):
@@ -81,13 +78,13 @@ def _along(name: str) -> Callable[..., Any]:
 
 
 def _extreme(
-    name: str, found: type[Extreme], pairwise: Callable[..., Tensor]
+    name: str, found: type[Extreme], pairwise: Callable[..., Core]
 ) -> Callable[..., Any]:
     whole = Operation(name, f"{name.capitalize()}Backward1", fold(name))
     along = Operation(name, f"{name.capitalize()}Backward0", _along(name))
 
     def function(
-        input: Tensor,
+        input: Core,
         dim: Any = None,
         keepdim: bool = False,
         *,
@@ -126,7 +123,7 @@ def _check_not_empty(name: str, shape: tuple[int, ...], axis: int) -> None:
 max_over, min_over = _extreme("max", max_values, maximum), _extreme("min", min_values, minimum)
 
 
-def _whole(name: str) -> Callable[..., Tensor]:
+def _whole(name: str) -> Callable[..., Any]:
     operation = Operation(f"a{name}", f"A{name}Backward0", fold(name), pull=lambda *given: shared(*given))
 
     def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
@@ -162,7 +159,7 @@ def shared(
     return [made]
 
 
-def _arg(name: str) -> Callable[..., Tensor]:
+def _arg(name: str) -> Callable[..., Any]:
     def emit(m: Any, x: Any, axis: int | None, keepdim: bool) -> Any:
         if axis is None:
             x, axis = m(reshape(m.b, x.value, shape=(product(shape_of(x)),))), 0
@@ -200,7 +197,7 @@ def _count(wanted: bool) -> Callable[..., Any]:
     return emit
 
 
-def _quantifier(operation: Operation) -> Callable[..., Tensor]:
+def _quantifier(operation: Operation) -> Callable[..., Any]:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         """Whether elements are true (not zero), over `dim` or among all; of uint8 as 0 and 1."""
         made = apply(operation, (input,), (axes_of(dim, len(input._kind_of().shape)), keepdim))
@@ -249,13 +246,13 @@ def isclose(
 
 
 def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+    input: Core, other: Core, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Whether all elements differ by at most atol + rtol * |other|."""
     return bool(all_(isclose(input, other, rtol, atol, equal_nan))._array().item())
 
 
-def equal(input: Tensor, other: Tensor) -> bool:
+def equal(input: Core, other: Core) -> bool:
     """Whether two tensors have the same shape and elements."""
     if input._kind_of().shape != other._kind_of().shape:
         return False

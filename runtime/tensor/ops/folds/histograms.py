@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments.fragments import Operation
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.found import returned
 from ..arranging.creation import constant
 from ..arranging.shapes import shape_of
 from ..matrices.outside import computed, outside
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -92,7 +89,7 @@ histogramdd_values = returned("histogramdd", "hist", "bin_edges")
 
 
 def histogram(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+    input: Core, bins: Any, *, range: Any = None, weight: Core | None = None, density: bool = False
 ) -> Any:
     """How many elements (or what weight) lie between edges, which are given or `bins` + 1 in equal steps."""
     flat = input.reshape(-1, 1)
@@ -107,7 +104,7 @@ def histogram(
 
 
 def histogramdd(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+    input: Core, bins: Any, *, range: Any = None, weight: Core | None = None, density: bool = False
 ) -> Any:
     """The same of points, the rows of `input`, in a grid."""
     shape = shape_of(input)
@@ -121,7 +118,7 @@ def histogramdd(
     return histogramdd_values(*_histogram("histogramdd", input.reshape(-1, n), given, range, flat, density))
 
 
-def _histogram(name: str, points: Tensor, bins: Any, range: Any, weight: Any, density: bool) -> Any:
+def _histogram(name: str, points: Core, bins: Any, range: Any, weight: Any, density: bool) -> Any:
     array = points._array()
     if array.dtype.kind != "f":
         raise RuntimeError(f"{name}: expected a floating point tensor, got {points.dtype}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import inf, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops import reduce as R
 from .....compiler.ops.complex.pair import Pair
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of
-from ...value.core import apply
+from ...value.core import Tensor, apply
 from ...value.dtypes import dtype_of
 from ...value.given import real
 from ...value.promotion import common_shape
@@ -17,9 +17,6 @@ from ..arranging.shapes import expand
 from ..arranging.shapes import shape_of as sizes_of
 from ..elementwise.elementary import abs_
 from .reductions import back, converted, keep, shape_of, total
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def p_norm(m: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:

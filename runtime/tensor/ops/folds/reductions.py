@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod as product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ir.symint import real
 from .....compiler.ops import reduce as R
@@ -14,12 +14,9 @@ from .....compiler.ops.shape import concatenate, pad, reshape, slice_
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of, one
 from ...value.cells import PARTS
-from ...value.core import apply
+from ...value.core import Tensor, apply
 from ...value.dtypes import ALL, dtype_of
 from ...value.promotion import c_name
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def keep(m: Any, value: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdim: bool) -> Any:
@@ -253,7 +250,7 @@ def spread_arguments(
     return axes_of(dim, len(kind.shape)), correction
 
 
-def _spread_of(operation: Operation) -> Callable[..., Tensor]:
+def _spread_of(operation: Operation) -> Callable[..., Any]:
     def function(
         input: Tensor,
         dim: Any = None,

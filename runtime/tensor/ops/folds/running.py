@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import dtype_of
 from ..arranging.pieces import cat
 from ..arranging.shapes import narrow
@@ -17,9 +17,6 @@ from ..elementwise.arithmetic import add, mul, sub
 from ..elementwise.elementary import cast_to
 from ..elementwise.pointwise import logical_xor
 from .reductions import converted, cumsum, joined, part, shape_of, sum_
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _cumulated(m: Any, x: Any, axis: int, combine: Any) -> Any:
@@ -128,7 +125,7 @@ def _slabs(y: Tensor, x: Any, dx: Any, axis: int, name: str) -> Tensor:
     return mul(diff(x, 1, axis - len(sizes_of(y))), heights)
 
 
-def _checked(y: Tensor, x: Any, dx: Any, dim: int, name: str) -> int:
+def _checked(y: Core, x: Any, dx: Any, dim: int, name: str) -> int:
     if dx is not None and x is not None:
         raise TypeError(f"{name}() takes x or dx, not both")
     axis = axis_of(dim, len(sizes_of(y)))
@@ -216,7 +213,7 @@ def _slope(x: Tensor, spacing: Any, axis: int, edge_order: int) -> Tensor:
     return _weighted(x, weights, axis)
 
 
-def _weighted(x: Tensor, weights: np.ndarray, axis: int) -> Tensor:
+def _weighted(x: Any, weights: np.ndarray, axis: int) -> Any:
     """Along an axis, the sums with the rows of `weights`, of which few are not zero: by diagonals."""
     n, made = len(weights), None
     shape = [n if a == axis else 1 for a in range(len(sizes_of(x)))]

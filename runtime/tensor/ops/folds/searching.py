@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ...face.required import check_tensors
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import ALL
 from ...value.promotion import c_name
 from ..arranging.creation import constant, tensor
@@ -24,10 +24,6 @@ from ..arranging.shapes import shape_of
 from ..elementwise.arithmetic import ne
 from ..elementwise.arithmetic import where as chosen
 from ..matrices.outside import computed, outside
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 # ---- where values belong
 
@@ -68,7 +64,7 @@ def searchsorted(
     return apply(SEARCH, (sorted_sequence, values, *sorters), (chosen, "i32" if out_int32 else "i64"))
 
 
-def _check_search(edges: Tensor, values: Tensor, right: bool, side: str | None, sorter: Tensor | None) -> None:
+def _check_search(edges: Core, values: Core, right: bool, side: str | None, sorter: Core | None) -> None:
     a, b = shape_of(edges), shape_of(values)
     if len(a) != 1 and (len(b) == 0 or a[:-1] != b[:-1]):
         raise RuntimeError(
@@ -109,7 +105,7 @@ computed("isin", lambda a, b, invert: np.isin(a, b, invert=invert))
 ISIN = Operation("isin", "", _among, "own")
 
 
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element is one of the others."""
     if not isinstance(elements, Core) and not isinstance(test_elements, Core):
         raise TypeError("isin() needs a Tensor as one of its arguments")
@@ -164,7 +160,7 @@ def _in_runs(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return first, np.cumsum(start) - 1, np.diff(np.append(first, len(rows)))
 
 
-def _wanted(values: Tensor, inverse: np.ndarray, counts: np.ndarray, back: bool, count: bool) -> Any:
+def _wanted(values: Core, inverse: np.ndarray, counts: np.ndarray, back: bool, count: bool) -> Any:
     made = [values]
     if back:
         made.append(constant(inverse.astype(np.int64)))
@@ -174,7 +170,7 @@ def _wanted(values: Tensor, inverse: np.ndarray, counts: np.ndarray, back: bool,
 
 
 def unique(
-    input: Tensor,
+    input: Core,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -186,7 +182,7 @@ def unique(
 
 
 def unique_consecutive(
-    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input: Core, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The first element, or row along `dim`, of each run of equal ones."""
     check_tensors("unique_consecutive", input=input)
@@ -196,7 +192,7 @@ def unique_consecutive(
 # ---- where elements are not zero
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Core, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: a row each, or a tensor for each dimension."""
     array = input._array()
     places = np.nonzero(array if array.ndim else array.reshape(1))
@@ -205,7 +201,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return constant(np.stack(places, -1)[:, : array.ndim])
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where(condition: Core, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; of the condition alone, the indices where it holds."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,12 @@ from .....compiler.ops.ordering import order, take_along
 from .....compiler.ops.shape import reshape
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import apply_all, wrap
+from ...value.core import Core, Tensor, apply_all, wrap
 from ...value.found import extreme
 from ..arranging.shapes import shape_of
 from ..matrices.outside import computed, outside
 from .reductions import back, total
 from .reductions import shape_of as shape_of_term
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 Find = Callable[..., np.ndarray]
 """(array, axis, *attributes) -> along the axis, the indices of what is found."""
@@ -71,7 +68,7 @@ cummax_values, cummin_values = extreme("cummax"), extreme("cummin")
 SORT, STABLE_SORT = (finding("sort", f"SortBackward{k}", order, lambda n, descending: n) for k in (0, 1))
 
 
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
+def sort(input: Core, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
     operation = SORT if stable is None else STABLE_SORT
     return _found(sort_values, operation, input, axis_of(dim, len(shape_of(input))), bool(descending), False)
@@ -94,7 +91,7 @@ def _top(array: np.ndarray, axis: int, k: int, largest: bool) -> np.ndarray:
 TOPK = finding("topk", "TopkBackward0", _top, lambda n, k, largest: k)
 
 
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(input: Core, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) elements along `dim`, in order, and where they are."""
     shape = shape_of(input)
     axis, k = axis_of(dim, len(shape)), index(k)
@@ -152,7 +149,7 @@ def _check_not_empty(name: str, shape: tuple[int, ...], axis: int) -> None:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input: Core, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along `dim`, counted from 1, and where it is."""
     shape = shape_of(input)
     axis = axis_of(dim, len(shape))
@@ -165,7 +162,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 def _middle_function(whole: Operation, along: Operation, kind: Any) -> Callable[..., Any]:
     name = whole.name
 
-    def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    def function(input: Core, dim: int | None = None, keepdim: bool = False) -> Any:
         """The lower median of all elements, or along `dim` and where it is."""
         if dim is None:
             return _of_all(whole, input)
@@ -217,7 +214,7 @@ median = _middle_function(MEDIAN, MEDIAN_DIM, median_values)
 nanmedian = _middle_function(NANMEDIAN, NANMEDIAN_DIM, nanmedian_values)
 
 
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input: Core, dim: int = -1, keepdim: bool = False) -> Any:
     """The value that comes most often along `dim`, the smallest of such, and where it is."""
     shape = shape_of(input)
     axis = axis_of(dim, len(shape))
@@ -246,12 +243,12 @@ CUMMAX = finding("cummax", "CummaxBackward0", _running(np.maximum), lambda n: n)
 CUMMIN = finding("cummin", "CumminBackward0", _running(np.minimum), lambda n: n)
 
 
-def cummax(input: Tensor, dim: int) -> Any:
+def cummax(input: Core, dim: int) -> Any:
     """The largest of the elements up to each along `dim`, and where it is."""
     return _found(cummax_values, CUMMAX, input, axis_of(dim, len(shape_of(input))), False)
 
 
-def cummin(input: Tensor, dim: int) -> Any:
+def cummin(input: Core, dim: int) -> Any:
     """The smallest of the elements up to each along `dim`, and where it is."""
     return _found(cummin_values, CUMMIN, input, axis_of(dim, len(shape_of(input))), False)
 

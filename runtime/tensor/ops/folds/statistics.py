@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.complex.pair import Pair
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axes_of, axis_of
-from ...value.core import Core, apply, apply_all, wrap
+from ...value.core import Core, Tensor, apply, apply_all, wrap
 from ...value.dtypes import ALL, dtype_of
 from ...value.found import returned
 from ..arranging.creation import tensor
@@ -21,10 +21,6 @@ from ..matrices.products import SQUEEZE, mm
 from .extremes import fold, shared
 from .reductions import MEAN, STD, VAR, converted, keep, shape_of, spread_arguments, sum_, total
 from .sorting import sort
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 # ---- without NaN
 
@@ -59,7 +55,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 aminmax_values = returned("aminmax", "min", "max")
 
 
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(input: Core, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element."""
     shape = sizes_of(input)
     if dim is None and 0 in shape:
@@ -135,7 +131,7 @@ def nanquantile(
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _checked_shares(name: str, input: Tensor, q: Any, interpolation: str) -> Any:
+def _checked_shares(name: str, input: Core, q: Any, interpolation: str) -> Any:
     kind = input._kind_of()
     if not kind.is_float:
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
@@ -189,7 +185,7 @@ def _replaced(mask: Tensor, value: float, x: Tensor) -> Tensor:
     return x.masked_fill(mask, value)
 
 
-def _between(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
+def _between(ordered: Any, ranks: Any, interpolation: str) -> Any:
     """The elements at ranks that need not be whole."""
     if interpolation == "lower":
         return ordered.gather(-1, ranks.floor().long())
@@ -234,7 +230,7 @@ def cov(
     return made.squeeze()
 
 
-def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Any:
+def _weights(count: int, fweights: Core | None, aweights: Core | None) -> Any:
     for name, w, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
         if w is None:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.complex.pairs import Pair
 from .....compiler.ops.contract import contract
@@ -12,14 +12,11 @@ from .....compiler.ops.reduce import sum_
 from ...face.required import older_order
 from ...trace.fragments.changing import Scalar
 from ...trace.fragments.fragments import Operation, widen
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import ALL
 from ..arranging.shapes import shape_of
 from ..folds.reductions import moved
 from .products import C_NAMES
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 Combine = Callable[[Any, Any, Any], Any]
 

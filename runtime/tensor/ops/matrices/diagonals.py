@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import combinations as _choices
 from itertools import combinations_with_replacement as _choices_again
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...face.required import check_list
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import dtype_of
 from ...value.paths import Path, put, take
 from ..arranging.arranging import ravel
@@ -21,9 +21,6 @@ from ..arranging.gathering import index_select
 from ..arranging.pieces import stack
 from ..arranging.shapes import diagonal as diagonal_view
 from ..arranging.shapes import expand, reshape, shape_of
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _path(shape: tuple[int, ...], offset: int, axes: tuple[int, int]) -> Path:
@@ -141,7 +138,7 @@ BLOCKS = Operation("block_diag", "BlockDiagBackward0", _blocks, "common")
 # ---- indices of triangles
 
 
-def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: Any, keep: Any) -> Tensor:
+def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: Any, keep: Any) -> Any:
     for what, n in (("row", row), ("col", col)):
         if index(n) < 0:
             raise RuntimeError(f"{what} must be non-negative, got {n}")
@@ -154,14 +151,14 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
 
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
-) -> Tensor:
+) -> Any:
     """Rows and columns of the elements on and below a diagonal."""
     return _triangle("tril_indices", row, col, offset, dtype, device, np.tril)
 
 
 def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
-) -> Tensor:
+) -> Any:
     """Rows and columns of the elements on and above a diagonal."""
     return _triangle("triu_indices", row, col, offset, dtype, device, np.triu)
 
@@ -180,7 +177,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 # ---- grids and choices
 
 
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     """Each vector along a dimension of its own, in the shape of all."""
     if len(tensors) == 1 and not isinstance(tensors[0], Core):
         tensors = tuple(tensors[0])
@@ -234,7 +231,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return stack([index_select(input, 0, constant(np.ascontiguousarray(p))) for p in places.T], 1)
 
 
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Powers of the elements of a vector: its columns, the highest first."""
     if len(shape_of(x)) != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")

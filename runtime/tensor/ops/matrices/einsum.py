@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import index
 from string import ascii_letters
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.contract import contract
 from .....compiler.ops.elementwise import cast
@@ -14,16 +14,13 @@ from .....compiler.ops.shape import reshape, transpose
 from ...face.required import check_list, check_tensors
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.paths import take
 from ..arranging.shapes import shape_of
 from .products import C_NAMES, dot, mm, same_dtype
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
-
-def einsum(equation: Any, *operands: Any) -> Tensor:
+def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products, written as in `einsum("ij,jk->ik", a, b)`; two tensors are multiplied at a time.
 
     A repeated letter in one term is a diagonal, `...` stands for dimensions that broadcast, and lists of numbers
@@ -195,7 +192,7 @@ EINSUM = {
 # ---- dimensions by number
 
 
-def inner(input: Tensor, other: Tensor) -> Tensor:
+def inner(input: Any, other: Any) -> Any:
     """The sums of products over the last dimension of both."""
     a, b = shape_of(input), shape_of(other)
     if not a or not b:

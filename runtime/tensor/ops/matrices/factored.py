@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.complex.pair import Pair
 from .....compiler.ops.custom import stop_gradient
 from .....compiler.ops.linalg import matrices as M
 from .....compiler.ops.linalg.solutions import solved
 from ...trace.fragments.fragments import Operation
-from ...value.core import apply
+from ...value.core import Core, Tensor, apply
 from ...value.found import returned
 from ...value.promotion import common_shape
 from ..arranging.shapes import expand, movedim, reshape, shape_of
 from .products import matmul
 from .solving import check_alike, check_rank, check_square, inv, permuting, solve, solve_triangular
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 triangular_solve_result = returned("triangular_solve", "solution", "cloned_coefficient")
 
 
 def triangular_solve(
-    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    b: Core, A: Core, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """X with A X = b for triangular A, and a copy of A."""
     for given in (b, A):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from .....compiler.ops.linalg import factor as K
 from .....compiler.ops.linalg import matrices as M
 from ...trace.fragments.fragments import Operation
 from ...transforms.lanes import open_levels
-from ...value.core import apply, apply_all, wrap
+from ...value.core import Core, Tensor, apply, apply_all, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned
 from ..arranging.creation import empty, from_numpy, tensor
@@ -24,10 +24,6 @@ from ..folds.reductions import sum_
 from .products import matmul
 from .solving import check_alike, check_matrices, check_rank, check_square, fail, permuting, pinv, results, tolerances
 from .spectra import eigvalsh, results_of, several, svdvals
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 # ---- Cholesky
 
@@ -60,7 +56,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     return _factor("linalg.cholesky", CHOLESKY, A, upper)
 
 
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(A: Core, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The factors, and for each matrix 0, or the order of the first leading minor that is not positive.
 
     A matrix that is not positive definite has a factor as far as that, in the lanes of `vmap` NaN.
@@ -115,7 +111,7 @@ def _check_lu(name: str, A: Any, pivot: bool) -> None:
         raise NotImplementedError(f"{name}: expected a floating-point tensor, got {A._kind_of()}")
 
 
-def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+def lu_factor_ex(A: Core, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """LU in one matrix, the row that each row was swapped with, and 0 or the place of a pivot that is zero."""
     _check_lu("torch.lu_factor", A, pivot)
     made = results_of(lu_factor_ex_result, LU_FACTOR, A)
@@ -128,7 +124,7 @@ def _zero_pivot(k: int) -> str:
     return f"U[{k},{k}] is zero, so LU cannot be used to solve; lu and lu_factor_ex factor without this check"
 
 
-def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+def lu_factor(A: Core, *, pivot: bool = True) -> Any:
     """LU in one matrix, and the row that each row was swapped with."""
     made = lu_factor_ex(A, pivot=pivot)
     info = made.info._array()
@@ -162,13 +158,13 @@ def _three(kind: Any, operation: Operation, args: Any, attributes: Any) -> Any:
     return kind(wrap(p), wrap(low, node, 1), wrap(up, node, 2))
 
 
-def lu(A: Tensor, *, pivot: bool = True) -> Any:
+def lu(A: Core, *, pivot: bool = True) -> Any:
     """P, L and U with A = P L U."""
     _check_lu("linalg.lu", A, pivot)
     return _three(lu_result, LU, (A,), (A._kind_of().dtype,))
 
 
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+def lu_unpack(LU_data: Core, LU_pivots: Core, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U of what `lu_factor` gave; those not asked for are empty."""
     if unpack_pivots and LU_pivots._kind_of().dtype != "i32":
         raise RuntimeError(
@@ -187,7 +183,7 @@ QR = several("linalg_qr", "LinalgQrBackward0", K.qr, "mode")
 qr_result, old_qr_result = returned("linalg_qr", "Q", "R"), returned("qr", "Q", "R")
 
 
-def qr(A: Tensor, mode: str = "reduced") -> Any:
+def qr(A: Core, mode: str = "reduced") -> Any:
     """Q and R with A = Q R; mode "complete" gives a square Q, mode "r" none."""
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr: expected the mode 'reduced' (default), 'complete' or 'r', got {mode!r}")
@@ -196,7 +192,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     return made if mode != "r" else qr_result(empty(0, dtype=ALL[A._kind_of().dtype]), made.R)
 
 
-def old_qr(input: Tensor, some: bool = True) -> Any:
+def old_qr(input: Core, some: bool = True) -> Any:
     """Q and R with A = Q R; with `some` Q has as many columns as A has rows or columns."""
     return old_qr_result(*qr(input, "reduced" if some else "complete"))
 
@@ -255,7 +251,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 lstsq_result = returned("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
-def lstsq(A: Tensor, b: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+def lstsq(A: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X of least size among those that make |A X - b| least, by the pseudoinverse."""
     B, name = b, "torch.linalg.lstsq"
     a, right = check_rank(name, A), shape_of(B)

@@ -6,12 +6,12 @@ its largest singular vectors span, the better the more often it is applied.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.linalg import matrices as M
 from .....compiler.ops.linalg.factor import geqrf as _geqrf
 from ...trace.fragments.fragments import Operation
-from ...value.core import apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import ALL
 from ...value.found import returned
 from ..arranging.shapes import shape_of
@@ -24,14 +24,11 @@ from .products import matmul
 from .solving import check_matrices, check_rank, fail
 from .spectra import results_of, several, svd
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 GEQRF = several("geqrf", "GeqrfBackward0", _geqrf)
 geqrf_result = returned("geqrf", "a", "tau")
 
 
-def geqrf(input: Tensor) -> Any:
+def geqrf(input: Core) -> Any:
     """QR with R from the diagonal on, the vectors of reflections below it, and their factors."""
     check_rank("torch.geqrf", input)
     return results_of(geqrf_result, GEQRF, check_matrices("torch.geqrf", input))
@@ -69,7 +66,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     return apply(ORMQR, (input, tau, other), (left, transpose))
 
 
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+def lu(A: Core, pivot: bool = True, get_infos: bool = False) -> Any:
     """LU in one matrix, the row that each row was swapped with, and whether that was possible."""
     made = lu_factor_ex(A, pivot=pivot)
     if get_infos:
@@ -93,7 +90,7 @@ def _orthonormal(A: Any) -> Any:
     return qr(A)[0]
 
 
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+def svd_lowrank(A: Core, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """U, S and V of the q largest singular values of A, or of A - M, about."""
     A = A if M is None else sub(A, M)
     rows, columns = shape_of(A)[-2:]
@@ -104,7 +101,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Any = No
     return (right, s, left) if rows < columns else (left, s, right)
 
 
-def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+def pca_lowrank(A: Core, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
     """The principal components of the rows of A, about: U, S and V of the matrix, without its mean if `center`."""
     rows, columns = check_rank("pca_lowrank", A)[-2:]
     count = min(6, rows, columns) if q is None else q

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .....compiler.ops.linalg import matrices as M
 from .....compiler.ops.reduce import sum_ as fold
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import dtype_of
 from ...value.promotion import common_shape
 from ..arranging.creation import finished
@@ -28,9 +28,6 @@ from .diagonals import vander as _vander
 from .products import matmul
 from .solving import LinAlgError, check_float, check_rank, check_square, inv, widened
 from .spectra import svdvals
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 # ---- powers and exponentials
 
@@ -62,7 +59,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return made
 
 
-def multi_dot(tensors: Any) -> Tensor:
+def multi_dot(tensors: Any) -> Any:
     """The product of matrices, in the order that takes the fewest multiplications; the ends may be vectors."""
     tensors = list(tensors)
     if len(tensors) < 2:
@@ -166,7 +163,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     return _vector_norm(A, 2 if ord is None else ord, None if dims is None else tuple(dims), keepdim, dtype=dtype)
 
 
-def cond(A: Tensor, p: Any = None) -> Tensor:
+def cond(A: Any, p: Any = None) -> Any:
     """The condition numbers: the norm p of a matrix times that of its inverse, for 2 from the singular values."""
     if len(shape_of(A)) < 2:
         raise RuntimeError(f"linalg.cond: The input tensor must have at least 2 dimensions, got {len(shape_of(A))}.")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.contract import contract
 from .....compiler.ops.shape import reshape
 from ...trace.fragments.fragments import Operation
-from ...value.core import apply
+from ...value.core import Core, Tensor, apply
 from ...value.promotion import common_shape
 from ..arranging.shapes import expand, shape_of, unsqueeze
 from ..arranging.shapes import reshape as reshaped
 from ..elementwise.arithmetic import mul
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 UNSAFE_VIEW = Operation("view", "UnsafeViewBackward0", lambda m, x, shape: _reshape(m, x, shape))
 SQUEEZE = Operation("squeeze", "SqueezeBackward4", lambda m, x, shape: _reshape(m, x, shape))
@@ -49,7 +46,7 @@ MM = Operation("mm", "MmBackward0", _product(1, 0))
 BMM = Operation("bmm", "BmmBackward0", _product(2, 1, 1))
 
 
-def same_dtype(x: Tensor, y: Tensor, names: str = "m1 and m2") -> None:
+def same_dtype(x: Core, y: Core, names: str = "m1 and m2") -> None:
     a, b = x._kind_of().dtype, y._kind_of().dtype
     if a != b:
         raise RuntimeError(

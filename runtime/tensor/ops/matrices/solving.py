@@ -7,7 +7,7 @@ the functions that end in `_ex` record without asking, and say in `info` what we
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from .....compiler.ops.linalg.solutions import solved, substituted
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation, widen
 from ...value.cells import PARTS
-from ...value.core import Core, apply, apply_all, wrap
+from ...value.core import Core, Tensor, apply, apply_all, wrap
 from ...value.dtypes import ALL, LARGEST
 from ...value.found import returned
 from ...value.promotion import c_name, common_shape
@@ -30,9 +30,6 @@ from ..arranging.creation import tensor
 from ..arranging.shapes import expand, shape_of
 from ..elementwise.arithmetic import gt, where
 from ..elementwise.elementary import log
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 class _LinAlgError(RuntimeError):
@@ -150,7 +147,7 @@ def inv(A: Tensor, name: str = "linalg.inv") -> Tensor:
     return made
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+def inv_ex(A: Core, *, check_errors: bool = False) -> Any:
     """The inverses, and for each matrix 0, or the place of the pivot that is zero."""
     made = inv(A) if check_errors else inverted(A, "linalg.inv_ex")
     return inv_ex_result(made, apply(SINGULAR, (A,)))
@@ -161,7 +158,7 @@ def _pinv(m: Any, x: Any, atol: Any, rtol: Any) -> Any:
     return m.pinv(x, *(widened(m, t, lead) for t in (atol, rtol)))
 
 
-def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
+def tolerances(A: Core, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Both bounds; where none is given, rtol is the larger size times the distance of 1 to the next float."""
     kind = A._kind_of()
     eps = float(np.finfo(ALL[kind.dtype].numpy).eps) * max(kind.shape[-2:])
@@ -234,7 +231,7 @@ def _solve(m: Any, a: Any, b: Any, is_vector: bool) -> Any:
 SOLVE = Operation("linalg_solve", "LinalgSolveExBackward0", _solve)
 
 
-def _is_vector(A: Tensor, B: Tensor) -> bool:
+def _is_vector(A: Core, B: Core) -> bool:
     a, b = shape_of(A), shape_of(B)
     return len(b) == 1 or (len(a) - 1 == len(b) and b == a[:-1])
 
@@ -266,7 +263,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return made
 
 
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+def solve_ex(A: Core, B: Core, *, left: bool = True, check_errors: bool = False) -> Any:
     """The solutions, and for each matrix 0, or the place of the pivot that is zero."""
     made = solve(A, B, left=left) if check_errors else solution("linalg.solve_ex", A, B, left)
     return solve_ex_result(made, apply(SINGULAR, (A,)))
@@ -313,7 +310,7 @@ def det(A: Tensor) -> Tensor:
     return apply(DET, (check_square("linalg.det", A),))
 
 
-def _sign_and_log(kind: Any, A: Tensor) -> Any:
+def _sign_and_log(kind: Any, A: Core) -> Any:
     (sign, value), node = apply_all(SLOGDET, (check_square("linalg.slogdet", A),))
     return kind(wrap(sign, node, 0), wrap(value, node, 1))
 
@@ -321,12 +318,12 @@ def _sign_and_log(kind: Any, A: Tensor) -> Any:
 linalg_slogdet, slogdet_result = (returned(n, "sign", "logabsdet") for n in ("linalg_slogdet", "slogdet"))
 
 
-def slogdet(A: Tensor) -> Any:
+def slogdet(A: Core) -> Any:
     """The signs of the determinants and the logarithms of their sizes."""
     return _sign_and_log(linalg_slogdet, A)
 
 
-def torch_slogdet(input: Tensor) -> Any:
+def torch_slogdet(input: Core) -> Any:
     """The signs of the determinants and the logarithms of their sizes."""
     return _sign_and_log(slogdet_result, input)
 

@@ -5,7 +5,7 @@ The signs of vectors are LAPACK's choice; gradients that depend on them mean not
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +15,13 @@ from .....compiler.ops.linalg import spectra as V
 from ...calls.asking import check_values
 from ...reverse.modes import mode
 from ...trace.fragments.fragments import Operation
-from ...value.core import apply, apply_all, requires, wrap
+from ...value.core import Core, Tensor, apply, apply_all, requires, wrap
 from ...value.dtypes import ALL
 from ...value.found import returned
 from ..arranging.creation import tensor
 from ..arranging.shapes import shape_of
 from ..elementwise.complexes import adjoint
 from .solving import LinAlgError, check_matrices, check_rank, check_square, results
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def several(name: str, node: str, prim: Any, *names: str) -> Operation:
@@ -36,7 +33,7 @@ def several(name: str, node: str, prim: Any, *names: str) -> Operation:
     return Operation(name, node, emit)
 
 
-def results_of(kind: Any, operation: Operation, A: Tensor, *attributes: Any) -> Any:
+def results_of(kind: Any, operation: Operation, A: Core, *attributes: Any) -> Any:
     cells, node = apply_all(operation, (A,), attributes)
     return kind(*(wrap(c, node, k) if c.kind.is_float else wrap(c) for k, c in enumerate(cells)))
 
@@ -45,7 +42,7 @@ EIGH = several("linalg_eigh", "LinalgEighBackward0", V.eigh, "upper")
 eigh_result = returned("linalg_eigh", "eigenvalues", "eigenvectors")
 
 
-def eigh(A: Tensor, UPLO: str = "L") -> Any:
+def eigh(A: Core, UPLO: str = "L") -> Any:
     """The eigenvalues, the least first, and eigenvectors of symmetric matrices, of which one triangle is read."""
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"linalg.eigh: UPLO must be either 'L' or 'U', got {UPLO!r}")
@@ -70,7 +67,7 @@ EIG = Operation("linalg_eig", "LinalgEigBackward0", _eig, of_complex=True)
 eig_result = returned("linalg_eig", "eigenvalues", "eigenvectors")
 
 
-def eig(A: Tensor, name: str = "linalg.eig") -> Any:
+def eig(A: Core, name: str = "linalg.eig") -> Any:
     """The eigenvalues and eigenvectors of square matrices, complex ones."""
     check_square(name, A)
 
@@ -104,7 +101,7 @@ def _check_driver(driver: str | None) -> None:
         raise RuntimeError(f"linalg.svd: keyword argument `driver=` is only supported on CUDA inputs, got {driver!r}")
 
 
-def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def svd(A: Core, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with A = U S Vh, the largest singular values first."""
     _check_driver(driver)
     check_values(check_matrices("linalg.svd", A), _check_finite)
@@ -118,7 +115,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     return apply(WITH_VECTORS if mode.enabled and requires(A) else SVDVALS, (A,))
 
 
-def old_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+def old_svd(input: Core, some: bool = True, compute_uv: bool = True) -> Any:
     """U, S and V with A = U S V'; with `some` U and V have as many columns as there are singular values."""
     u, s, vh = svd(input, not some)
     if not compute_uv:

@@ -8,14 +8,14 @@ second was exchanged with row k.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .....compiler.ops.complex.pair import Pair
 from ...reverse.nodes import UNKNOWN
 from ...trace.fragments.fragments import Operation
-from ...value.core import apply_all, wrap
+from ...value.core import Core, Tensor, apply_all, wrap
 from ...value.found import returned
 from ..arranging.creation import constant
 from ..arranging.shapes import shape_of
@@ -23,9 +23,6 @@ from ..elementwise.complexes import adjoint
 from .outside import computed, outside
 from .products import matmul
 from .solving import check_alike, check_rank, check_square, fail, solve
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 GROWTH = (1 + 17**0.5) / 8
 """How large a pivot on the diagonal must be beside its column: with this, elements grow least."""
@@ -125,7 +122,7 @@ def _ldl(m: Any, x: Any, hermitian: bool) -> tuple[Any, ...]:
 LDL = Operation("linalg_ldl_factor_ex", UNKNOWN, _ldl)
 
 
-def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+def ldl_factor_ex(A: Core, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """L and D in one matrix, pivots, and 0 or the place of a pivot that is zero; symmetric unless `hermitian`."""
     complex_ = check_square("torch.linalg.ldl_factor_ex", A)._kind_of().is_complex
     (packed, pivots, info), node = apply_all(LDL, (A,), (hermitian and complex_,))
@@ -139,7 +136,7 @@ def _zero_pivot(k: int) -> str:
     return f"D[{k},{k}] is zero, so its factors cannot be used to solve; ldl_factor_ex factors without this check"
 
 
-def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
+def ldl_factor(A: Core, *, hermitian: bool = False) -> Any:
     """L and D in one matrix, and pivots; symmetric unless `hermitian`."""
     made = ldl_factor_ex(A, hermitian=hermitian)
     fail("torch.linalg.ldl_factor", made.info._array(), _zero_pivot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,10 @@ from ..arranging.creation import tensor
 from . import laws
 from .draws import Generator, finish, generator_of
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 def multinomial(
     input: Any, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: Any = None
-) -> Tensor:
+) -> Any:
     """Indices drawn with the weights in each row of `input`.
 
     Without replacement they are those of the largest weights over exponential numbers (Efraimidis and Spirakis 2006).

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,6 @@ from . import laws, rejections
 from .draws import Generator, check_float, drawn_normal, finish, generator_of, integers, limits, randn
 from .generators import Law
 from .layouts import is_whole, laid_out
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _replaced(m: Any, x: Any, drawn: Any) -> Any:
@@ -166,7 +163,7 @@ def _check_chances(name: str) -> Callable[[np.ndarray], None]:
     return test
 
 
-def _drawn_chances(name: str, p: Any, like: Core, dtype: str, generator: Any) -> Tensor:
+def _drawn_chances(name: str, p: Any, like: Core, dtype: str, generator: Any) -> Any:
     """1 with a chance, else 0, in the shape of a tensor, to which chances in a tensor broadcast."""
     if isinstance(p, Core):
         check_values(p, _check_chances(name))
@@ -179,7 +176,7 @@ def _drawn_chances(name: str, p: Any, like: Core, dtype: str, generator: Any) ->
     return cast_to(made, dtype)  # type: ignore[return-value]
 
 
-def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
+def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Any:
     """1 with the probabilities in `input`, or with `p`, else 0."""
     kind = input._kind_of()
     if p is not None:
@@ -215,7 +212,7 @@ def bernoulli_(input: Any, p: Any = 0.5, *, generator: Generator | None = None) 
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Any = None,
     dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """Numbers of normal distributions, of which one or both parameters are tensors, or numbers with a `size`."""
     for name, value in (("mean", mean), ("std", std)):
         if not isinstance(value, Core) and number_of(value) is None:
@@ -273,7 +270,7 @@ POISSON_OF = _writes("poisson", "PoissonBackward0")
 BINOMIAL_OF = _writes("binomial", UNKNOWN)
 
 
-def poisson(input: Any, generator: Generator | None = None) -> Tensor:
+def poisson(input: Any, generator: Generator | None = None) -> Any:
     """Counts of Poisson distributions with the rates in `input`."""
     kind = input._kind_of()
     check_float("poisson", ALL[kind.dtype])
@@ -282,7 +279,7 @@ def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     return _drawn_with(input, drawn, POISSON_OF)
 
 
-def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tensor:
+def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Any:
     """How many of `count` trials of probability `prob` succeed."""
     kind = count._kind_of()
     check_float("binomial", ALL[kind.dtype])
@@ -294,7 +291,7 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
     return _drawn_with(count if requires(count) else prob, drawn, BINOMIAL_OF)
 
 
-def drawn_gamma(concentration: Any, generator: Generator | None = None) -> Tensor:
+def drawn_gamma(concentration: Any, generator: Generator | None = None) -> Any:
     """Draws from gamma distributions of rate 1, without a gradient."""
     kind = concentration._kind_of()
     check_float("standard_gamma", ALL[kind.dtype])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...face.results import deliver
 from ...transforms.lanes import open_levels
 from ...value.axes import check_sizes, sizes
-from ...value.core import Core
+from ...value.core import Core, Tensor
 from ...value.devices import chosen, is_meta
 from ...value.devices import made as shapes
 from ...value.dtypes import ALL, DType, dtype_of, get_default_dtype, int64
@@ -37,14 +37,11 @@ from .generators import (
 from .layouts import laid_out
 from .twister import Twister
 
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
-
 
 def _drawn(
     name: str, law: Law, size: Any, dtype: Any, requires_grad: bool, generator: Any, out: Any, *numbers: Any,
     device: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
     if (device is not None or chosen.default is not None) and is_meta(device):
         return shapes.shapes(check_sizes(sizes(size)), kind.numpy, requires_grad)
@@ -61,13 +58,13 @@ def _drawn(
     return finish(made, requires_grad, out)
 
 
-def evenly(shape: tuple[int, ...], dtype: str) -> Tensor:
+def evenly(shape: tuple[int, ...], dtype: str) -> Any:
     """`rand`, where the shape and the dtype are known to be right; for functions that blur at random."""
     check_float("rand", ALL[dtype])
     return default_generator.draw(laws.unit, shape, dtype)
 
 
-def coins(shape: tuple[int, ...], chance: float, like: Any) -> Tensor:
+def coins(shape: tuple[int, ...], chance: float, like: Any) -> Any:
     """True with that chance, for functions that leave out at random; in the order of `like`, if that has the shape."""
     if like._kind_of().shape == shape and order_in_memory(like) is not None:
         return laid_out(default_generator, laws.kept, like, chance)
@@ -80,7 +77,7 @@ def check_float(name: str, kind: DType) -> None:
         raise NotImplementedError(f"{name}: expected a floating-point dtype, got {kind}")
 
 
-def finish(made: Any, requires_grad: bool, out: Any = None) -> Tensor:
+def finish(made: Any, requires_grad: bool, out: Any = None) -> Any:
     """The draw, as a leaf that requires grad, or written into `out`."""
     if out is not None:
         return deliver(made, out)
@@ -90,7 +87,7 @@ def finish(made: Any, requires_grad: bool, out: Any = None) -> Tensor:
 def rand(
     *size: Any, generator: Generator | None = None, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """Numbers evenly distributed in [0, 1)."""
     return _drawn("rand", laws.unit, size, dtype, requires_grad, generator, out, device=device)
 
@@ -98,7 +95,7 @@ def rand(
 def randn(
     *size: Any, generator: Generator | None = None, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """Numbers of the standard normal distribution."""
     return _drawn("randn", laws.normal, size, dtype, requires_grad, generator, out, device=device)
 
@@ -136,7 +133,7 @@ def _like(
 
 def drawn_normal(
     size: Any, dtype: Any, requires_grad: bool, generator: Any, out: Any, mean: float, std: float
-) -> Tensor:
+) -> Any:
     """Numbers of one normal distribution."""
     return _drawn("normal", laws.normal, (size,), dtype, requires_grad, generator, out, mean, std)
 
@@ -144,7 +141,7 @@ def drawn_normal(
 def integers(
     name: str, shape: tuple[int, ...], low: int, high: int, dtype: DType, generator: Any, like: Any = None,
     long: bool | None = None,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """Integers from low to high - 1, as numbers of `dtype`, in the order of the elements of `like`."""
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
@@ -167,7 +164,7 @@ def limits(dtype: DType) -> tuple[int, int]:
 def randint(
     low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Any = None,
     dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """Integers from low (0) to high - 1."""
     if size is None and not isinstance(high, int):
         low, high, size = 0, low, high
@@ -202,7 +199,7 @@ def randint_like(
 def randperm(
     n: int, *, generator: Generator | None = None, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """The integers below `n` in random order."""
     source, shape = generator_of(generator, "randperm"), check_sizes((index(n),))
     if (device is not None or chosen.default is not None) and is_meta(device):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from ...value.core import Core, wrap
 from ...value.dtypes import device as Device
 from ..arranging.creation import finished
 from .twister import BYTES, State, Twister
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 Law = Callable[..., np.ndarray]
 
@@ -81,12 +78,12 @@ class Generator:
         """The seed, as a number that is not negative."""
         return self.source.initial
 
-    def get_state(self) -> Tensor:
+    def get_state(self) -> Any:
         """The state as a tensor of 5056 bytes, which PyTorch's generator takes too."""
         with self.lock:
             return finished(self.source.packed())
 
-    def set_state(self, new_state: Tensor) -> Generator:
+    def set_state(self, new_state: Core) -> Generator:
         """Go on from what `get_state` gave, here or in PyTorch."""
         if not isinstance(new_state, Core):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
@@ -129,7 +126,7 @@ class Generator:
             made = law(self.source, n, *numbers)
         return astype(made, half) if half else made
 
-    def draw(self, law: Law, shape: tuple[int, ...], *numbers: Any) -> Tensor:
+    def draw(self, law: Law, shape: tuple[int, ...], *numbers: Any) -> Any:
         """The tensor of this shape that `law(source, count, *numbers)` gives the elements of."""
         levels = drawing_levels() if open_levels() else ()
         whole = (*[level.size for level in levels], *shape) if levels else shape
@@ -137,7 +134,7 @@ class Generator:
         cell = cell_of(made if len(whole) == 1 else made.reshape(whole))
         return wrap(of_lanes(cell, levels) if levels else cell)
 
-    def draw_from(self, law: Law, shape: tuple[int, ...], given: Sequence[Core], *numbers: Any) -> Tensor:
+    def draw_from(self, law: Law, shape: tuple[int, ...], given: Sequence[Core], *numbers: Any) -> Any:
         """The same of `law(source, count, *numbers, *arrays)`, where tensors that broadcast to the shape are given."""
         levels: Any = []
         if open_levels():
@@ -185,12 +182,12 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state() -> Tensor:
+def get_rng_state() -> Any:
     """The state of the random numbers, for `set_rng_state`."""
     return default_generator.get_state()
 
 
-def set_rng_state(new_state: Tensor) -> None:
+def set_rng_state(new_state: Core) -> None:
     """Let the random numbers go on from a state that `get_rng_state` gave."""
     default_generator.set_state(new_state)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ir.symint import real
 from .....compiler.ir.types import Type
@@ -16,7 +16,7 @@ from .....compiler.ops.reduce import spread, sum_
 from .....compiler.ops.shape import reshape, slice_
 from .....compiler.ops.source import iota, number
 from ...trace.fragments.fragments import Operation
-from ...value.core import apply
+from ...value.core import Core, Tensor, apply
 from ...value.promotion import c_name
 from ..arranging.shapes import shape_of, squeeze, unsqueeze
 from ..folds.reductions import converted, mean
@@ -34,9 +34,6 @@ from .windows import (
     surrounded,
     tiled,
 )
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _sums(m: Any, x: Any, window: Window, places: tuple[int, ...]) -> Any:
@@ -194,7 +191,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return squeeze(_adaptive("adaptive_avg_pool1d", unsqueeze(input, -2), (1, *wanted)), -2)
 
 
-def wanted_sizes(name: str, input: Tensor, given: Any, rank: int) -> tuple[int, ...]:
+def wanted_sizes(name: str, input: Core, given: Any, rank: int) -> tuple[int, ...]:
     shape = shape_of(input)
     if len(shape) <= rank and rank > 1 and isinstance(given, (tuple, list)):
         raise ValueError(f"{name}(): Input dimension should be at least {rank + 1}, got {list(shape)}")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.convolve import convolve
 from .....compiler.ops.reduce import spread
 from ...trace.fragments.fragments import Operation
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.promotion import c_name
 from ..arranging.shapes import shape_of, squeeze, unsqueeze
 from .windows import Window, numbers
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _emit(m: Any, x: Any, w: Any, *rest: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,12 @@ from .....compiler.ops.complex.fourier import c2c, c2r, r2c
 from ...face.required import check_tensors
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ...value.dtypes import LARGEST, dtype_of, get_default_dtype
 from ...value.promotion import c_name
 from ..arranging.arranging import roll
 from ..arranging.creation import finished
 from ..arranging.shapes import shape_of
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 Axes = tuple[int, ...]
 
@@ -67,7 +64,7 @@ def _check_real(name: str, input: Any) -> None:
         raise RuntimeError(f"{name} expects a real input tensor, but got {c_name(kind.dtype)}")
 
 
-def _run(operation: Operation, input: Any, axes: Axes, sizes: Axes, norm: str | None, inverse: bool) -> Tensor:
+def _run(operation: Operation, input: Any, axes: Axes, sizes: Axes, norm: str | None, inverse: bool) -> Any:
     rank = len(shape_of(input))
     scale = _scale(norm, sizes, inverse)
     return apply(operation, (input,), (tuple(a - rank for a in axes), sizes, inverse, scale))
@@ -155,7 +152,7 @@ hfft2, hfftn = (_in_several(n, TO_REAL, False, d, half=True) for n, d in (("hfft
 # ---- frequencies
 
 
-def _frequencies(name: str, values: np.ndarray, n: int, d: float, dtype: Any, requires_grad: bool) -> Tensor:
+def _frequencies(name: str, values: np.ndarray, n: int, d: float, dtype: Any, requires_grad: bool) -> Any:
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
     if not (kind.is_floating_point or kind.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {kind}")
@@ -164,7 +161,7 @@ def _frequencies(name: str, values: np.ndarray, n: int, d: float, dtype: Any, re
 
 def fftfreq(
     n: int, d: float = 1.0, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+) -> Any:
     """The frequencies of the n coefficients of `fft`, for samples at a distance of d."""
     places = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
     return _frequencies("fftfreq", places.astype(np.float64), n, d, dtype, requires_grad)
@@ -172,7 +169,7 @@ def fftfreq(
 
 def rfftfreq(
     n: int, d: float = 1.0, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+) -> Any:
     """The frequencies of the coefficients of `rfft` of n samples at a distance of d."""
     return _frequencies("rfftfreq", np.arange(n // 2 + 1, dtype=np.float64), n, d, dtype, requires_grad)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.shape import reshape, slice_
 from .....compiler.ops.source import iota
 from ...trace.fragments.fragments import Operation
-from ...value.core import apply_all, wrap
+from ...value.core import Core, apply_all, wrap
 from ..arranging.shapes import shape_of, squeeze
 from .windows import (
     RANK,
@@ -28,9 +28,6 @@ from .windows import (
     surrounded,
     tiled,
 )
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _elements(m: Any, x: Any, window: Window, places: tuple[int, ...]) -> Iterator[Any]:
@@ -89,7 +86,7 @@ MAX = {k: Operation(f"max_pool{k}d", f"MaxPool{k}DWithIndicesBackward0", _larges
 
 
 def max_pool2d(
-    input: Tensor,
+    input: Core,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
@@ -104,7 +101,7 @@ def max_pool2d(
 
 
 def _max_pool(
-    input: Tensor, shape: tuple[int, ...], window: Window, ceil: bool, indices: bool
+    input: Core, shape: tuple[int, ...], window: Window, ceil: bool, indices: bool
 ) -> Any:
     if input._kind_of().dtype == "bool":
         raise RuntimeError('"max_pool2d" not implemented for \'Bool\': convert the tensor first')
@@ -114,7 +111,7 @@ def _max_pool(
 
 
 def max_pool3d(
-    input: Tensor,
+    input: Core,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
@@ -129,7 +126,7 @@ def max_pool3d(
 
 
 def max_pool1d(
-    input: Tensor,
+    input: Core,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,

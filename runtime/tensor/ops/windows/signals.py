@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...value.cells import cell_of
-from ...value.core import wrap
+from ...value.core import Tensor, wrap
 from ...value.dtypes import ALL
 from ..arranging.creation import ones, zeros
 from ..arranging.pieces import cat, flip
@@ -17,9 +17,6 @@ from ..arranging.shapes import narrow, reshape, shape_of, squeeze, transpose, un
 from ..elementwise.arithmetic import div, mul
 from ..elementwise.complexes import view_as_real
 from .fourier import fft, ifft, irfft, rfft
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 
 def _window(name: str, window: Any, win_length: int, n_fft: int, like: Any) -> Any:

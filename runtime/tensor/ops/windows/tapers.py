@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .....compiler.ops.scipy.bessel import i0 as bessel
 from ...value.dtypes import DType, dtype_of, float32, float64, get_default_dtype
 from ..arranging.creation import finished
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 Shape = Callable[[np.ndarray, float], np.ndarray]
 """(places, distance of the last from the first) -> the window."""
@@ -38,7 +35,7 @@ def kaisers(beta: float) -> Shape:
     return shape
 
 
-def _made(shape: Shape, count: int, symmetric: bool, kind: DType, requires_grad: bool) -> Tensor:
+def _made(shape: Shape, count: int, symmetric: bool, kind: DType, requires_grad: bool) -> Any:
     if count < 2:
         return finished(np.ones(count, kind.numpy), requires_grad)
     values = shape(np.arange(count, dtype=np.float64), count - 1.0 if symmetric else float(count))
@@ -48,7 +45,7 @@ def _made(shape: Shape, count: int, symmetric: bool, kind: DType, requires_grad:
 # ---- torch.signal.windows
 
 
-def _new(name: str, M: int, shape: Shape, sym: bool, dtype: Any, requires_grad: bool) -> Tensor:
+def _new(name: str, M: int, shape: Shape, sym: bool, dtype: Any, requires_grad: bool) -> Any:
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
@@ -61,7 +58,7 @@ def _plain(name: str, shape: Shape) -> Callable[..., Any]:
     def window(
         M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False,
-    ) -> Tensor:  # fmt: skip
+    ) -> Any:  # fmt: skip
         return _new(name, M, shape, sym, dtype, requires_grad)
 
     window.__name__ = window.__qualname__ = name
@@ -84,7 +81,7 @@ nuttall = _plain("nuttall", cosines((0.3635819, 0.4891775, 0.1365995, 0.0106411)
 def general_cosine(
     M: int, *, a: Any, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """The alternating sum of cosines weighed by `a`."""
     try:
         weights = list(a)
@@ -98,7 +95,7 @@ def general_cosine(
 def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """alpha - (1 - alpha) cos(x)."""
     return _new("general_hamming", M, cosines((alpha, 1 - alpha)), sym, dtype, requires_grad)
 
@@ -106,7 +103,7 @@ def general_hamming(
 def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """A bell of standard deviation `std` around the middle."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -116,7 +113,7 @@ def gaussian(
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """A decay by e every `tau` values from the middle, or from `center`."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -132,7 +129,7 @@ def exponential(
 def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """Kaiser's window, which is narrower in the middle the larger `beta`."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
@@ -142,7 +139,7 @@ def kaiser(
 # ---- the older names
 
 
-def _older(name: str, length: int, shape: Shape, periodic: bool, dtype: Any, requires_grad: bool) -> Tensor:
+def _older(name: str, length: int, shape: Shape, periodic: bool, dtype: Any, requires_grad: bool) -> Any:
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     kind = dtype_of(dtype) if dtype is not None else get_default_dtype()
@@ -155,7 +152,7 @@ def _older_window(name: str, shape: Shape) -> Callable[..., Any]:
     def window(
         window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
         pin_memory: bool = False, requires_grad: bool = False,
-    ) -> Tensor:  # fmt: skip
+    ) -> Any:  # fmt: skip
         return _older(name, window_length, shape, periodic, dtype, requires_grad)
 
     window.__name__ = window.__qualname__ = name
@@ -171,7 +168,7 @@ bartlett_window = _older_window("bartlett_window", lambda k, span: 1 - np.abs(2 
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None,
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """alpha - beta cos(x), periodic or symmetric."""
     return _older("hamming_window", window_length, cosines((alpha, beta)), periodic, dtype, requires_grad)
 
@@ -179,7 +176,7 @@ def hamming_window(
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Any:  # fmt: skip
     """Kaiser's window, periodic or symmetric."""
     return _older("kaiser_window", window_length, kaisers(float(beta)), periodic, dtype, requires_grad)
 

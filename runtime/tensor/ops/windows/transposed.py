@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....compiler.ops.convolve import SPACE, correlate
 from .....compiler.ops.reduce import spread
 from .....compiler.ops.shape import pad, reshape, slice_, transpose
 from ...trace.fragments.fragments import Operation
-from ...value.core import Core, apply
+from ...value.core import Core, Tensor, apply
 from ..arranging.shapes import shape_of, squeeze, unsqueeze
 from .convolutions import check_dtypes
 from .windows import numbers
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 Shape = tuple[int, ...]
 
@@ -46,7 +43,7 @@ def _spread(m: Any, x: Any, w: Any, *rest: Any) -> Any:
 TRANSPOSED = Operation("convolution", "ConvolutionBackward0", _spread, lies="format")
 
 
-def _function(rank: int) -> Callable[..., Tensor]:
+def _function(rank: int) -> Callable[..., Any]:
     name = f"conv_transpose{rank}d"
 
     def function(
@@ -74,7 +71,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = _function(1), _function(2
 
 def _transposed(
     name: str, rank: int, input: Any, weight: Any, bias: Any, moves: list[Shape], groups: int
-) -> Tensor:
+) -> Any:
     stride, padding, extra, dilation = moves
     tensors = (input, weight) if bias is None else (input, weight, bias)
     for word, x in zip(("input", "weight", "bias"), tensors, strict=False):

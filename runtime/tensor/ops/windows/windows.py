@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .....compiler.ir.symint import as_index
 from .....compiler.ops.shape import pad, reshape, slice_
 from .....compiler.ops.source import number
 from ...value.core import Core
 from ..arranging.shapes import shape_of, unsqueeze
-
-if TYPE_CHECKING:
-    from ...face.tensor import Tensor
 
 RANK = 2
 """Dimensions that windows mostly move along; one dimension is a picture of one row."""
@@ -65,7 +62,7 @@ def picture(name: str, input: Any, rank: int = RANK) -> tuple[int, ...]:
     return shape
 
 
-def row_picture(name: str, input: Any) -> Tensor:
+def row_picture(name: str, input: Any) -> Any:
     """The rows as pictures of one row each."""
     if not isinstance(input, Core):
         raise TypeError(f"{name}(): input must be a Tensor, not {type(input).__name__}")
