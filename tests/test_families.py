@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import pullback as torch
-from pullback.compiler.backend.kernel import compile_graph, written_for
+from pullback.compiler.backend.kernel import compile_graph
 from pullback.compiler.backend.sized import shared as sharing
 from pullback.compiler.backend.sized.shared import Sized
+from pullback.compiler.backend.start import written_for
 from pullback.compiler.ir.graph import Graph
 from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.nests.roots import is_long

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pullback import grad, jit, value_and_grad
-from pullback.compiler.backend.kernel import written_for
+from pullback.compiler.backend.start import written_for
 from pullback.compiler.lowering import lower
 from pullback.compiler.lowering.nests import assemble, straight
 from pullback.compiler.lowering.program import Rows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -13,20 +12,18 @@ import numpy as np
 
 from .. import watch
 from ..ir.graph import Graph
-from ..ir.key import graph_key
 from ..ir.primitive import REGISTRY
 from ..ir.text import show
 from ..ir.types import Type
 from ..later import later
 from ..locks import cached_property
 from ..settings import settings
-from . import gemm, listing, pool, process, threads, tiers
+from . import pool, process, threads, tiers
 from .code import Code, Facts
 from .disk import cache
 from .entries.calls import launcher
 from .entries.runner import Run, runner
-from .libraries import blas
-from .processor import vector_bits
+from .start import Start
 
 if TYPE_CHECKING:
     from ..lowering.program import Program, Site
@@ -37,32 +34,19 @@ else:
     annotated, stages = later(__package__, ".annotated"), later(__package__, ".stages")
 
 
-def written_for() -> tuple[int, int]:
-    """What lowering depends on beside the graph: bits of a vector, and bytes of operands from which BLAS is called."""
-    return settings.vector_bits or vector_bits(), gemm.least_called() if blas.symbols() else 0
+class Way:
+    """From what a kernel starts with to its text, which is begun when somebody asks for it."""
 
-
-class Start:
-    """A graph that is to be compiled, and what its text depends on beside it; `times` has the stages' milliseconds."""
-
-    def __init__(self, graph: Graph, title: str) -> None:
-        self.graph, self.title, self.name = graph, title, _symbol(title)
-        self.times: watch.Times = {}
-        self.bits, self.called = written_for()
-        self.checked = bool(settings.check)
-
-    def key(self) -> tuple[str | bytes, ...] | None:
-        """What the text depends on, settings and machine aside; None if on functions of this process, too."""
-        graph = graph_key(self.graph, listing.listing)
-        return None if graph is None else ("kernel", str(self.bits), str(self.called), self.name, graph)
+    def __init__(self, start: Start) -> None:
+        self._start = start
 
     @cached_property
     def stages(self) -> Stages:
-        """The way to its text."""
-        return stages.Stages(self)
+        """The stages in between."""
+        return stages.Stages(self._start)
 
     def made(self) -> tuple[Facts, str]:
-        """What must be known of its text, and the text."""
+        """What must be known of the text, and the text."""
         return self.stages.made()
 
 
@@ -70,14 +54,15 @@ class Kernel:
     """A compiled graph: arrays in, arrays out."""
 
     def __init__(self, graph: Graph, title: str) -> None:
-        self._start = start = Start(graph, title)
+        start = Start(graph, title)
+        self._way = way = Way(start)
         self.title, self.name, self.times = title, start.name, start.times
         self.inputs = [p.type for p in graph.params]
         self._fresh = [layout(r.type) for r in graph.results]
         shown = [stage for stage in ("optimized", "loops", "llvm", "asm") if watch.wants(stage)]
         key = start.key if cache.enabled() and not shown else None
         plan = functools.partial(tiers.plan, graph, settings.level)
-        self.code = Code(self.name, len(self.inputs) + len(self._fresh) + 1, plan, self.times, start.made, key)
+        self.code = Code(self.name, len(self.inputs) + len(self._fresh) + 1, plan, self.times, way.made, key)
         self.code.find()
         for stage in shown:
             watch.show(stage, functools.partial(self.text, stage), title)
@@ -85,7 +70,7 @@ class Kernel:
     @property
     def stages(self) -> Stages:
         """Its way from the graph to text."""
-        return self._start.stages
+        return self._way.stages
 
     @property
     def graph(self) -> Graph:
@@ -224,9 +209,4 @@ def compile_graph(graph: Graph, name: str = "", load: bool = True) -> Kernel:
     return kernel
 
 
-def _symbol(title: str) -> str:
-    """The name of a kernel's function, which no other function in its module has."""
-    return "kernel." + re.sub(r"[^A-Za-z0-9_]", "_", title)
-
-
-__all__ = ["Kernel", "Start", "compile_graph", "site_error"]
+__all__ = ["Kernel", "compile_graph", "site_error"]

@@ -25,8 +25,8 @@ from ..passes.pipeline import optimize
 from . import tiers
 from .code import Facts
 from .emit import EmittedKernel, emit
-from .kernel import Start
 from .processor import has_fma
+from .start import Start
 
 CHECKED = 100_000
 """Nanoseconds up to which a function with loops is run by the reference executor to check a pass."""

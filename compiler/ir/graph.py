@@ -1,92 +1,19 @@
-"""Values, operations and graphs; the builder that makes them and the loop that walks them.
+"""Walking graphs: a graph goes in, and another one comes out of what a visit makes of each operation; or its values.
 
-A graph is a list of operations in running order, closed over its parameters.  Nothing in it changes: a
-pass reads a graph and builds another.  Only a `Builder` has state, and it cannot build an ill-typed
-operation, because the primitive's own rule gives the result types.
+A graph is a list of operations in running order, closed over its parameters. Nothing in it changes: a pass reads a
+graph and builds another.
 """
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .primitive import Effect, Primitive
+from .primitive import Builder, Graph, Op, Primitive, Value, Where
 from .types import Size, Type
-
-
-class Where(NamedTuple):
-    """A place in the user's source."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file.replace(chr(92), '/').rpartition('/')[2]}:{self.line}"
-
-    def told(self) -> str:
-        """As errors say it: the whole name of the file, and what stands there."""
-        source = linecache.getline(self.file, self.line).strip()
-        return f"{self.file}:{self.line}" + (f": {source}" if source else "")
-
-
-class Value:
-    """One SSA name.  Two values are the same only if they are the same object."""
-
-    __slots__ = ("type", "hint")
-
-    def __init__(self, type: Type, hint: str = "") -> None:
-        self.type, self.hint = type, hint
-
-    def __repr__(self) -> str:
-        return f"%{self.hint or '_'}: {self.type}"
-
-
-class Op:
-    """results = prim(args) {attrs} with regions, written at `where` in the user's source."""
-
-    __slots__ = ("prim", "args", "attrs", "regions", "results", "where", "__weakref__")
-
-    def __init__(
-        self,
-        prim: Primitive,
-        args: tuple[Value, ...],
-        attrs: Mapping[str, Any],
-        regions: tuple[Graph, ...],
-        results: tuple[Value, ...],
-        where: Where | None = None,
-    ) -> None:
-        self.prim, self.args, self.attrs = prim, args, attrs
-        self.regions, self.results, self.where = regions, results, where
-
-    @property
-    def effect(self) -> Effect:
-        """The primitive's effect, or the strongest of what its regions hold."""
-        effect, pure = self.prim.effect, Effect.PURE
-        if self.regions and effect is pure and any(op.effect is not pure for g in self.regions for op in g.body):
-            return Effect.MAY_FAIL
-        return effect
-
-
-class Graph:
-    """A closed function: no operation reads a value from outside it."""
-
-    __slots__ = ("name", "params", "body", "results")
-
-    def __init__(
-        self,
-        name: str,
-        params: tuple[Value, ...],
-        body: tuple[Op, ...],
-        results: tuple[Value, ...],
-    ) -> None:
-        self.name, self.params, self.body, self.results = name, params, body, results
-
-    def renamed(self, name: str) -> Graph:
-        return Graph(name, self.params, self.body, self.results)
 
 
 def primitives(graph: Graph) -> set[Primitive]:
@@ -111,45 +38,6 @@ def dtypes(graph: Graph) -> set[str]:
         if op.regions:
             found.update(*map(dtypes, op.regions))
     return found
-
-
-class Builder:
-    """A graph under construction.  `where` is stamped on every operation emitted."""
-
-    def __init__(self, name: str, types: Iterable[Type] = (), hints: Iterable[str] = ()) -> None:
-        self.name = name
-        types, hints = list(types), list(hints)
-        hints += [""] * (len(types) - len(hints))
-        self.params = tuple(Value(t, h) for t, h in zip(types, hints, strict=True))
-        self.body: list[Op] = []
-        self.where: Where | None = None
-
-    def param(self, type: Type, hint: str = "") -> Value:
-        """Add one more parameter."""
-        value = Value(type, hint)
-        self.params += (value,)
-        return value
-
-    def extend(self, params: Iterable[Value]) -> None:
-        """Add parameters: many in the time of one."""
-        self.params = (*self.params, *params)
-
-    def emit(
-        self, prim: Primitive, *args: Value, regions: Sequence[Graph] = (), **attrs: Any
-    ) -> tuple[Value, ...]:
-        """Append prim(args) and return its results; raises TypeError if the types do not fit."""
-        types = prim.infer([a.type for a in args], attrs, regions)
-        results = (Value(types[0]),) if len(types) == 1 else tuple([Value(t) for t in types])
-        self.body.append(Op(prim, args, attrs, tuple(regions) if regions else (), results, self.where))
-        return results
-
-    def append(self, op: Op) -> tuple[Value, ...]:
-        """Share an operation that is already well typed."""
-        self.body.append(op)
-        return op.results
-
-    def finish(self, results: Iterable[Value]) -> Graph:
-        return Graph(self.name, self.params, tuple(self.body), tuple(results))
 
 
 Visit = Callable[[Builder, Op, tuple[Value, ...]], "Sequence[Value] | None"]
@@ -300,3 +188,9 @@ def sized(attrs: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
         return x.at(sizes) if isinstance(x, Type) else x
 
     return {k: at(v) for k, v in attrs.items()}
+
+
+__all__ = [
+    "Builder", "Graph", "Op", "Renamed", "Value", "Visit", "Where", "dtypes", "evaluate", "extents", "inline",
+    "moved", "primitives", "replay", "rewrite", "sized",
+]

@@ -1,51 +1,144 @@
-"""What the compiler must know about an operation to hold, print, check, run and differentiate it."""
+"""Values, operations, graphs and the builder that makes them; and what the compiler must know about an operation.
+
+They are one definition: an operation is a primitive with its arguments, and the rules of a primitive hold, print,
+check, run and differentiate operations. Only a `Builder` has state, and it cannot build an ill-typed operation, because
+the primitive's own rule gives the result types.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import linecache
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from .symint import SymInt
-from .types import Size, Type
-
-if TYPE_CHECKING:
-    from .graph import Builder, Graph, Op, Value
+from .attributes import KINDS
+from .types import Type
 
 REGISTRY: dict[str, Primitive] = {}
-_WHOLE = (int, SymInt)
-
-
-def _is_axis(x: Any) -> bool:
-    return type(x) in _WHOLE
-
-
-def _is_dim(x: Any) -> bool:
-    return type(x) in _WHOLE or isinstance(x, Size)
-
-
-def _are(each: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda x: isinstance(x, tuple) and all(map(each, x))
-
-
-KINDS: dict[str, Callable[[Any], bool]] = {
-    "axis": _is_axis,
-    "axes": _are(_is_axis),
-    "pairs": _are(lambda x: _are(_is_axis)(x) and len(x) == 2),
-    "dimension": _is_dim,
-    "dimensions": _are(_is_dim),
-    "number": lambda x: isinstance(x, (bool, int, float, complex)),
-    "type": lambda x: isinstance(x, Type),
-    "types": _are(lambda x: isinstance(x, Type)),
-    "word": lambda x: isinstance(x, str),
-}
-"""What an attribute can be."""
 
 ALWAYS, VECTORS, NEVER = 0, 64, 1 << 60
 """How many elements it takes until a result is made again as quickly as it goes to memory and comes back: a function
 that is made in vectors takes a few, what takes a cycle none."""
+
+
+class Effect(Enum):
+    """`PURE` may be dropped, repeated and moved; `MAY_FAIL` must run where and when it stands."""
+
+    PURE = "pure"
+    MAY_FAIL = "may fail"
+
+
+class Where(NamedTuple):
+    """A place in the user's source."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file.replace(chr(92), '/').rpartition('/')[2]}:{self.line}"
+
+    def told(self) -> str:
+        """As errors say it: the whole name of the file, and what stands there."""
+        source = linecache.getline(self.file, self.line).strip()
+        return f"{self.file}:{self.line}" + (f": {source}" if source else "")
+
+
+class Value:
+    """One SSA name.  Two values are the same only if they are the same object."""
+
+    __slots__ = ("type", "hint")
+
+    def __init__(self, type: Type, hint: str = "") -> None:
+        self.type, self.hint = type, hint
+
+    def __repr__(self) -> str:
+        return f"%{self.hint or '_'}: {self.type}"
+
+
+class Op:
+    """results = prim(args) {attrs} with regions, written at `where` in the user's source."""
+
+    __slots__ = ("prim", "args", "attrs", "regions", "results", "where", "__weakref__")
+
+    def __init__(
+        self,
+        prim: Primitive,
+        args: tuple[Value, ...],
+        attrs: Mapping[str, Any],
+        regions: tuple[Graph, ...],
+        results: tuple[Value, ...],
+        where: Where | None = None,
+    ) -> None:
+        self.prim, self.args, self.attrs = prim, args, attrs
+        self.regions, self.results, self.where = regions, results, where
+
+    @property
+    def effect(self) -> Effect:
+        """The primitive's effect, or the strongest of what its regions hold."""
+        effect, pure = self.prim.effect, Effect.PURE
+        if self.regions and effect is pure and any(op.effect is not pure for g in self.regions for op in g.body):
+            return Effect.MAY_FAIL
+        return effect
+
+
+class Graph:
+    """A closed function: no operation reads a value from outside it."""
+
+    __slots__ = ("name", "params", "body", "results")
+
+    def __init__(
+        self,
+        name: str,
+        params: tuple[Value, ...],
+        body: tuple[Op, ...],
+        results: tuple[Value, ...],
+    ) -> None:
+        self.name, self.params, self.body, self.results = name, params, body, results
+
+    def renamed(self, name: str) -> Graph:
+        return Graph(name, self.params, self.body, self.results)
+
+
+class Builder:
+    """A graph under construction.  `where` is stamped on every operation emitted."""
+
+    def __init__(self, name: str, types: Iterable[Type] = (), hints: Iterable[str] = ()) -> None:
+        self.name = name
+        types, hints = list(types), list(hints)
+        hints += [""] * (len(types) - len(hints))
+        self.params = tuple(Value(t, h) for t, h in zip(types, hints, strict=True))
+        self.body: list[Op] = []
+        self.where: Where | None = None
+
+    def param(self, type: Type, hint: str = "") -> Value:
+        """Add one more parameter."""
+        value = Value(type, hint)
+        self.params += (value,)
+        return value
+
+    def extend(self, params: Iterable[Value]) -> None:
+        """Add parameters: many in the time of one."""
+        self.params = (*self.params, *params)
+
+    def emit(
+        self, prim: Primitive, *args: Value, regions: Sequence[Graph] = (), **attrs: Any
+    ) -> tuple[Value, ...]:
+        """Append prim(args) and return its results; raises TypeError if the types do not fit."""
+        types = prim.infer([a.type for a in args], attrs, regions)
+        results = (Value(types[0]),) if len(types) == 1 else tuple([Value(t) for t in types])
+        self.body.append(Op(prim, args, attrs, tuple(regions) if regions else (), results, self.where))
+        return results
+
+    def append(self, op: Op) -> tuple[Value, ...]:
+        """Share an operation that is already well typed."""
+        self.body.append(op)
+        return op.results
+
+    def finish(self, results: Iterable[Value]) -> Graph:
+        return Graph(self.name, self.params, tuple(self.body), tuple(results))
 
 
 class NotBatchable(Exception):
@@ -70,13 +163,6 @@ class Running(Protocol):
     def give(self, value: Value, ct: Value) -> None:
         """Add a cotangent to what `value` has."""
         ...
-
-
-class Effect(Enum):
-    """`PURE` may be dropped, repeated and moved; `MAY_FAIL` must run where and when it stands."""
-
-    PURE = "pure"
-    MAY_FAIL = "may fail"
 
 
 class Primitive:

@@ -22,10 +22,10 @@ from .pieces import pieces
 from .sweep import Pull, Sweep
 
 if TYPE_CHECKING:
-    from . import pipeline, regions
+    from . import regions, tidied
     from .loops import checkpoints
 else:
-    pipeline, regions = later(__package__, ".pipeline"), later(__package__, ".regions")
+    regions, tidied = later(__package__, ".regions"), later(__package__, ".tidied")
     checkpoints = later(__package__, ".loops.checkpoints")
 
 
@@ -85,7 +85,7 @@ def prepared(graph: Graph) -> Graph:
     graph = pieces(graph)
     if not any(op.prim is cond or isinstance(op.prim, Carrying) for op in graph.body):
         return graph
-    return pipeline.tidied(graph)
+    return tidied.tidied(graph)
 
 
 def _continued(graph: Graph, suffix: str) -> Builder:

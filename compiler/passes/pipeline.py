@@ -3,8 +3,7 @@
     optimize = pieces, preaccumulate, expand, narrow, algebra, ranges, merge, fold, choose, common, unmask, algebra,
                turned, hoist, distribute, common, narrow, unwrap, placed, blocks
 
-`tidied` is the part of it that is worth its time before a graph with loops and branches is differentiated. Where the
-code is on disk neither is loaded for a graph without them.
+Where the code is on disk it is not loaded for a graph without loops and branches.
 """
 
 from __future__ import annotations
@@ -48,13 +47,7 @@ def optimize(
     return graph
 
 
-def tidied(graph: Graph) -> Graph:
-    """A graph with loops or branches: what does not change in a loop must not be saved in each round of it."""
-    graph = merge(choose(fold(ranges(algebra(narrow(graph))))))
-    return narrow(distribute(common(hoist(common(algebra(graph))))))
-
-
 __all__ = [
-    "PIPELINE", "Pass", "algebra", "expand", "fold", "hoist", "narrow", "optimize", "ranges", "taylor", "tidied",
+    "PIPELINE", "Pass", "algebra", "expand", "fold", "hoist", "narrow", "optimize", "ranges", "taylor",
     "turned", "unmask", "unwrap",
 ]

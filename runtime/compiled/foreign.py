@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from ...compiler.frontend import tracing, tree
 from ...compiler.frontend.results import items_of
 from . import kernels
 from .compiled import warns
-
-if TYPE_CHECKING:
-    from .function import Function
 
 
 def indices(result: Any) -> list[int]:
@@ -35,7 +32,7 @@ def indices(result: Any) -> list[int]:
 class CFunctions:
     """The C functions of a compiled function, each made once and kept as long as this object lives."""
 
-    def __init__(self, owner: Function) -> None:
+    def __init__(self, owner: Any) -> None:
         self._owner = owner
         self._made: dict[tuple[int, str], tuple[CFunction, Any]] = {}
 

@@ -39,13 +39,12 @@ from .kernels import Reference
 
 if TYPE_CHECKING:
     from ...compiler.frontend.athand import Frozen
-    from ...compiler.passes import pipeline
+    from ...compiler.passes import tidied
     from ...compiler.passes.loops import known, reroll
-    from .compiled import Compiled
 else:
     known = later(__package__, "...compiler.passes.loops.known")
     reroll = later(__package__, "...compiler.passes.loops.reroll")
-    pipeline = later(__package__, "...compiler.passes.pipeline")
+    tidied = later(__package__, "...compiler.passes.tidied")
 
 EAGER = 8
 """Forms of a signature that are compiled at their first call, and that are tried for numbers that are new."""
@@ -92,7 +91,7 @@ _WHOLE = ("bool", "i32", "i64")
 class Held:
     """A form, the way it is for, whether whole numbers decide about it alone, and the call when it was right last."""
 
-    form: Compiled
+    form: Any
     way: Way
     settled: bool
     call: int
@@ -111,7 +110,7 @@ class Variants:
     runs      calls that ran op by op
     """
 
-    def __init__(self, first: Compiled) -> None:
+    def __init__(self, first: Any) -> None:
         self.held: dict[Held, None] = {}
         self.ways: dict[Way, Held] = {}
         self.known: dict[tuple[int, ...], Held] = {}
@@ -123,12 +122,12 @@ class Variants:
         self.add(first)
 
     @property
-    def forms(self) -> tuple[Compiled, ...]:
+    def forms(self) -> tuple[Any, ...]:
         """The forms, the one that was right last first."""
         with self._lock:
             return tuple([each.form for each in reversed(self.held)])
 
-    def run(self, leaves: list[Any]) -> tuple[Compiled, list[np.ndarray]] | None:
+    def run(self, leaves: list[Any]) -> tuple[Any, list[np.ndarray]] | None:
         """The form that holds for a call, and what its kernel gives; None if no form holds."""
         self.calls += 1
         known = self.known.get(whole_numbers(leaves))
@@ -164,7 +163,7 @@ class Variants:
                 self._put(self.known, whole_numbers(leaves), held)
         return made
 
-    def _others(self, form: Compiled, stale: int, left: Sequence[Held]) -> list[Held]:
+    def _others(self, form: Any, stale: int, left: Sequence[Held]) -> list[Held]:
         """The forms that may hold where one was stale: those that decide as it did, up to there, do not."""
         at = next((k for k, each in enumerate(form.traced.frozen) if each.number == stale), None)
         if at is None:
@@ -173,7 +172,7 @@ class Variants:
         self.failures[at, failed[at][:3]] += 1
         return [each for each in left if not _begins(each.form.traced.frozen, failed)]
 
-    def add(self, form: Compiled) -> Held:
+    def add(self, form: Any) -> Held:
         """Another form, which is right now."""
         with self._lock:
             way = way_of(form.traced)
@@ -213,7 +212,7 @@ def _begins(frozen: Sequence[Frozen], failed: Sequence[Frozen]) -> bool:
     return len(frozen) >= len(failed) and all(a.same(b) for a, b in zip(failed, frozen, strict=False))
 
 
-def _stale(form: Compiled, leaves: list[Any], error: Exception) -> int | None:
+def _stale(form: Any, leaves: list[Any], error: Exception) -> int | None:
     """The number of the guard that failed; None if the error is the call's own.
 
     A kernel checks in another order than the function: an index may be found out of range that another decision
@@ -251,7 +250,7 @@ def _rolled(graph: Graph) -> tuple[Graph, list[np.ndarray]]:
     Loops one after the other (an unrolled loop of loops) are made array work first, of which rounds are alike.
     """
     if length(graph) >= LEAST and sum([op.prim is scan for op in graph.body]) >= LOOPS:
-        graph = pipeline.tidied(graph)
+        graph = tidied.tidied(graph)
     layout = together(graph.params)
     if layout.groups and len(graph.body) >= LEAST:
         rolled, tables = reroll.reroll(packed(graph, layout, PackedLayout((), tuple(range(len(graph.results))))))
@@ -266,13 +265,13 @@ class Varying:
     __name__: str
     plan: Any
     _lock: Any
-    _latest: Compiled | None
+    _latest: Any | None
     _times: dict[str, float]
     _trace: Callable[..., Trace]
     _build: Callable[..., Any]
     _enter: Callable[..., None]
 
-    def _varied(self, found: Compiled, leaves: list[Any], into: Any) -> Any:
+    def _varied(self, found: Any, leaves: list[Any], into: Any) -> Any:
         """Call a function of which there are variants, `found` being one of them."""
         variants = found.variants
         assert variants is not None
@@ -283,7 +282,7 @@ class Varying:
             return from_arrays(form.result, made)
         return out.Places(self.__name__, form.result, into).filled(made)
 
-    def _anew(self, found: Compiled, variants: Variants, leaves: list[Any]) -> tuple[Compiled, list[np.ndarray]]:
+    def _anew(self, found: Any, variants: Variants, leaves: list[Any]) -> tuple[Any, list[np.ndarray]]:
         """Trace for a call that no form holds for; compile, or run it op by op."""
         with self._lock, process.uncollected():
             self._times = {}

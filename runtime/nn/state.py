@@ -15,7 +15,6 @@ from .parameter import Parameter
 
 if TYPE_CHECKING:
     from ..tensor.face.tensor import Tensor
-    from .module import Module
 
 EXTRA = "_extra_state"
 
@@ -49,7 +48,7 @@ class Stateful(Hookable):
     _version = 1
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any | None]
     _non_persistent_buffers_set: set[str]
 
     def get_extra_state(self) -> Any:

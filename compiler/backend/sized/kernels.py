@@ -17,8 +17,9 @@ from ...locks import cached_property
 from .. import pool
 from ..code import Beside, Code
 from ..entries.calls import launcher
-from ..kernel import Kernel, Start, layout
+from ..kernel import Kernel, layout
 from ..linking.module import Linked
+from ..start import Start
 from .made import Made
 
 if TYPE_CHECKING:

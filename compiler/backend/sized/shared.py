@@ -23,8 +23,9 @@ from ...locks import lock
 from .. import process
 from ..code import Facts
 from ..disk import cache, store
-from ..kernel import Kernel, Start, written_for
+from ..kernel import Kernel
 from ..processor import has_fma
+from ..start import Start, written_for
 from .kernels import Sized, Wanted
 from .made import Made
 

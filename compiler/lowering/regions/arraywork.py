@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...ir.graph import Builder, Op, Value
 from ...ir.measure import OpenExtent
 from ...ir.types import FLOATS
@@ -14,10 +12,8 @@ from ...ops.tape import push
 from ..program import Pop
 from .parts import part
 from .stack import record
+from .state import Body
 from .steps import Step, is_array, is_number
-
-if TYPE_CHECKING:
-    from .body import Body
 
 
 def write_arrays(body: Body, step: Step, at: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...bounds import interval
 from ...ir.graph import Graph, Op, Value
@@ -11,11 +10,9 @@ from ...loops import Buffer, Element, Variable
 from ..program import Branch, Tape
 from ..storage import nbytes
 from .stack import greatest
+from .state import Body, Top
 from .steps import expanded, is_array
-from .tapes import Top, origin, place, pushed_to
-
-if TYPE_CHECKING:
-    from .body import Body
+from .tapes import origin, place, pushed_to
 
 Results = list[tuple[Variable, Element, Element]]
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from ...ir.graph import Graph, Value
 from ...loops import Affine, Buffer, Load
 from ..program import Program
-from .body import Body, Known, Making
+from .body import Statements
+from .state import Known, Making
 from .steps import expanded, is_array
 
 
@@ -30,7 +31,7 @@ def regions(graph: Graph, called: int, vector_bits: int) -> Program:
     inputs = tuple(Buffer(made.name(p.hint or f"in{k}"), p.type) for k, p in enumerate(graph.params))
     results = tuple(Buffer(made.name(f"out{k}"), r.type) for k, r in enumerate(graph.results))
     env: dict[Value, Known] = dict(zip(graph.params, inputs, strict=True))
-    body = Body(made, graph, env, {})
+    body = Statements(made, graph, env, {})
     for p, buffer in zip(graph.params, inputs, strict=True):
         if not is_array(p.type):
             env[p] = body.let(Load(buffer, Affine()), p.hint)

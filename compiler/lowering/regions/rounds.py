@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...bounds import interval
 from ...ir.graph import Op, Value
@@ -14,11 +14,9 @@ from ..nests.roots import inside as statements_inside
 from ..program import Carry, Loop, Pointer, Statement
 from ..storage import nbytes
 from .handing import Handing
+from .state import Body, Known
 from .steps import is_array
 from .tapes import plus
-
-if TYPE_CHECKING:
-    from .body import Body, Known
 
 
 def write_loop(body: Body, op: Op, at: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import trunc
-from typing import TYPE_CHECKING, NamedTuple
 
 from ...bounds import whole
 from ...ir.graph import Graph, Op, Value
@@ -14,17 +13,8 @@ from ...ops.control import Carrying
 from ...ops.tape import new_tape, push
 from ..program import Pop, Push, Tape
 from .stack import FIRST, STATIC, WORD, greatest, most, record
+from .state import Body, Top
 from .steps import is_array, is_number
-
-if TYPE_CHECKING:
-    from .body import Body
-
-
-class Top(NamedTuple):
-    """A tape as a value: where its records are, and how many bytes of them there are."""
-
-    tape: Tape
-    bytes: Element
 
 
 def write_tape(body: Body, op: Op) -> None:
@@ -107,4 +97,4 @@ def plus(e: Element, n: int) -> Element:
     return Apply("add", (e, Number(n, "i64")), "i64")
 
 
-__all__ = ["Top", "origin", "place", "plus", "pushed_to", "write_tape"]
+__all__ = ["origin", "place", "plus", "pushed_to", "write_tape"]

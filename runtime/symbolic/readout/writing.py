@@ -21,7 +21,7 @@ from ....compiler.ops.contract import free, split
 from ....compiler.ops.elementwise import Elementwise
 from ....compiler.ops.scipy.special import Special
 from ....compiler.passes.cleanup import expand
-from ....compiler.passes.pipeline import tidied
+from ....compiler.passes.tidied import tidied
 from ..shared.known import known_array
 from ..shared.library import sympy_module
 from ..shared.parts import summed

@@ -26,7 +26,6 @@ from ..value.storage import NO_GRAD, PIECE, PartHome, Storage, Swapped
 
 if TYPE_CHECKING:
     from ..trace.tape import Tape
-    from .first_run import FirstRun
 
 Way = tuple[int, int]
 """Where a cotangent goes within a call: (number of a node, of its result), or (-1 - k, 0) for argument k."""
@@ -43,7 +42,7 @@ class Known(NamedTuple):
     saves: bool
 
 
-def learn(run: FirstRun, template: Template) -> None:
+def learn(run: Any, template: Template) -> None:
     """Note in the template what nodes the call made, if nothing about them is unusual."""
     template.nodes, template.ends, template.plain = None, (), False
     template.size = sum([k.size for k in template.kinds])
@@ -87,7 +86,7 @@ def learn(run: FirstRun, template: Template) -> None:
     )
 
 
-def _only_values(run: FirstRun, template: Template) -> bool:
+def _only_values(run: Any, template: Template) -> bool:
     """Whether all that a call does is to compute values: they may become those of arguments, or gradients of leaves."""
     if template.has_nodes or run.used_up or template.renewed or template.call.in_parts:
         return False
@@ -95,7 +94,7 @@ def _only_values(run: FirstRun, template: Template) -> bool:
     return not (special or template.viewed or template.through)
 
 
-def _owner(run: FirstRun, t: Any) -> int | None:
+def _owner(run: Any, t: Any) -> int | None:
     """Whose memory a result shares: that of an argument, or of a value of the call's own."""
     for k, x in enumerate(run.reading.tensors):
         if x._storage is t._storage:
@@ -105,7 +104,7 @@ def _owner(run: FirstRun, t: Any) -> int | None:
     return None if n is None or n < run.base else n - run.base
 
 
-def _within(run: FirstRun) -> dict[int, tuple[int, Path]]:
+def _within(run: Any) -> dict[int, tuple[int, Path]]:
     """Of which argument's memory saved values are parts: who writes there writes over them."""
     found = {}
     for _, node in run.nodes:
@@ -119,7 +118,7 @@ def _within(run: FirstRun) -> dict[int, tuple[int, Path]]:
     return found
 
 
-def _part_of(run: FirstRun, home: PartHome) -> tuple[int, Path] | None:
+def _part_of(run: Any, home: PartHome) -> tuple[int, Path] | None:
     """Of which argument memory is a part, and where in it."""
     for k, t in enumerate(run.reading.tensors):
         if t._is_late:
@@ -138,7 +137,7 @@ def _way(ways: dict[Edge, Way | None], edge: Edge) -> Way:
     return way
 
 
-def _known(run: FirstRun, at: int, node: Node, ways: dict[Edge, Way | None]) -> Known:
+def _known(run: Any, at: int, node: Node, ways: dict[Edge, Way | None]) -> Known:
     pull, fragment = node.pull, run.steps[at].fragment
     kept = tuple([n for n, c in enumerate(node.saved) if isinstance(c, Kept)])
     if fragment is not node.fragment or pull is None or node.hooks is not None or not set(kept) >= set(pull.loose):

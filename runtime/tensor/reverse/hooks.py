@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from weakref import ref
-
-if TYPE_CHECKING:
-    from ..value.core import Core
 
 Hook = Callable[..., Any]
 Table = dict[int, Any]
@@ -111,11 +108,11 @@ class NodeHooks:
     def __init__(self) -> None:
         self.watched: dict[int, Watched] = {}
         self.tensors: dict[int, Table] = {}
-        self.retained: dict[int, ref[Core]] = {}
+        self.retained: dict[int, ref[Any]] = {}
         self.before: Table = {}
         self.after: Table = {}
 
-    def no_longer_retained(self, index: int) -> ref[Core] | None:
+    def no_longer_retained(self, index: int) -> ref[Any] | None:
         """The tensor that has kept the gradient of a result so far, if there is one."""
         watched = self.watched.get(index)
         if watched is None or watched.retained is None:

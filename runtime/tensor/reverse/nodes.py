@@ -7,7 +7,7 @@ PyTorch's does: `<AddBackward0 object at 0x7f...>`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from .ages import END, age, sequence
 from .hooks import Hook, NodeHooks, RemovableHandle, attach
 from .modes import mode, watch
 from .written import check_alike, check_unwritten, rewritten
-
-if TYPE_CHECKING:
-    from ..value.core import Core
 
 Flow = tuple[Cell, "Edge | None"]
 """A cotangent, and where it comes from if it can be differentiated itself."""
@@ -276,7 +273,7 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
 
-    def __init__(self, variable: Core) -> None:
+    def __init__(self, variable: Any) -> None:
         super().__init__((), None, END)
         self.variable, self.sequence = variable, -1
 

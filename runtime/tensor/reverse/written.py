@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..trace.fragments.fragments import RESULT
 from ..trace.fragments.watched import THROUGH_VIEWS
@@ -21,11 +21,8 @@ from ..value.slots import TensorBase
 from ..value.storage import PartHome, Swapped
 from .modes import watch
 
-if TYPE_CHECKING:
-    from .nodes import Node
 
-
-def check_saved(node: Node, args: Sequence[Any]) -> None:
+def check_saved(node: Any, args: Sequence[Any]) -> None:
     """No tensor of an inference mode may be read by backward."""
     for a in args:
         if isinstance(a, TensorBase) and a._inference and a._cell in node.saved:
@@ -43,7 +40,7 @@ def is_as_saved(cell: Cell) -> bool:
     return type(home) is not PartHome or (home.whole(cell) is None and not home.left())
 
 
-def rewritten(cell: Cell, node: Node, edge: Any, is_result: bool) -> tuple[Cell, Path] | None:
+def rewritten(cell: Cell, node: Any, edge: Any, is_result: bool) -> tuple[Cell, Path] | None:
     """The memory as it is if somebody wrote to it unseen, and where in it the saved value was.
 
     edge   where the saved value stood in the graph, of one that was an argument
@@ -59,7 +56,7 @@ def rewritten(cell: Cell, node: Node, edge: Any, is_result: bool) -> tuple[Cell,
     return None if whole is None else (whole, home.path)
 
 
-def _elsewhere(cell: Cell, home: Swapped, node: Node) -> Cell:
+def _elsewhere(cell: Cell, home: Swapped, node: Any) -> Cell:
     """The value of a tensor that got other memory after it was saved."""
     tensor, call = home.tensor(), tapes.tape.call
     if tensor is None:
@@ -76,7 +73,7 @@ def _elsewhere(cell: Cell, home: Swapped, node: Node) -> Cell:
     return now
 
 
-def check_alike(node: Node, place: tuple[int, int]) -> None:
+def check_alike(node: Any, place: tuple[int, int]) -> None:
     """Raise an error if backward here is not what PyTorch's is, once what is saved was written to unseen.
 
     Not so where it runs again, and reads what it read before the write.
@@ -93,7 +90,7 @@ def check_alike(node: Node, place: tuple[int, int]) -> None:
         )
 
 
-def check_unwritten(cell: Cell, node: Node) -> None:
+def check_unwritten(cell: Cell, node: Any) -> None:
     """Raise PyTorch's error if the memory was written to after `node` saved its value.
 
     Not so where another thread has written to it, which threads do at any time: the value that was saved is there. Nor
@@ -107,7 +104,7 @@ def check_unwritten(cell: Cell, node: Node) -> None:
         raise _modified(cell, node, now, then, where)
 
 
-def _modified(cell: Cell, node: Node, now: int, then: int, where: Any) -> RuntimeError:
+def _modified(cell: Cell, node: Any, now: int, then: int, where: Any) -> RuntimeError:
     """PyTorch's error of a write that backward would have to know of."""
     made = f", which {node.name()} at {node.place} saved" if node.place else f", which {node.name()} saved"
     text = f"; it was written to at {where}" if where else ""

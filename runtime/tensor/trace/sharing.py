@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from ..value.paths import Path
-
-if TYPE_CHECKING:
-    from .states import Call
 
 
 class Part(NamedTuple):
@@ -58,7 +55,7 @@ class Views:
             setattr(made, name, found.copy())
         return made
 
-    def add(self, call: Call, again: dict[int, int]) -> None:
+    def add(self, call: Any, again: dict[int, int]) -> None:
         """Note what the results of a call share; `again` are values that are others again."""
         template = call.template
         if call.entered:
