@@ -13,7 +13,7 @@ import scipy.special
 import scipy.stats
 from scipy.special import logsumexp
 
-from pullback.compiler.frontend.numpy.scipy.special import KNOWN
+from pullback.compiler.frontend.numpy.scipy.special.ufuncs import KNOWN
 from pullback.compiler.frontend.numpy.ufuncs import RULES
 from pullback.compiler.frontend.patched.recoded import recoded
 from pullback.compiler.ir.primitive import REGISTRY

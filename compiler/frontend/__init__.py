@@ -50,24 +50,25 @@ from .numpy import (
 from .numpy.complex import complexes, functions, linalg
 from .numpy.complex import ordering as complex_ordering
 from .numpy.matrices import norms
-from .numpy.scipy import scipy_functions, special
+from .numpy.scipy.special import functions as scipy_functions
+from .numpy.scipy.special import ufuncs as special
 from .patched import made, replaced, unasked
 from .patched.recoded import recode_later
 
 for _module, _registering in {
     "scipy.fft._basic_backend": ("fourier",),
     "scipy.integrate": ("sampled",),
-    "scipy.linalg": ("scipy_linalg", "scipy_factors", "scipy_forms"),
-    "scipy.ndimage": ("images", "warps", "measurements"),
-    "scipy.signal": ("filters", "estimates", "responses"),
-    "scipy.spatial.distance": ("distances",),
-    "scipy.spatial.transform": ("rotations", "nearest_rotations"),
-    "scipy.sparse._base": ("sparse", "sparse_entries"),
-    "scipy.sparse._coo": ("sparse",),
-    "scipy.special._multiufuncs": ("harmonics",),
-    "scipy.stats": ("summaries", "hypotheses", "ranks", "samples"),
-    "scipy.stats._distn_infrastructure": ("stats",),
-    "scipy.stats._multivariate": ("multivariate",),
+    "scipy.linalg": ("linalg.functions", "linalg.factors", "linalg.forms"),
+    "scipy.ndimage": ("ndimage.images", "ndimage.warps", "ndimage.measurements"),
+    "scipy.signal": ("signal.filters", "signal.estimates", "signal.responses"),
+    "scipy.spatial.distance": ("spatial.distances",),
+    "scipy.spatial.transform": ("spatial.rotations", "spatial.nearest_rotations"),
+    "scipy.sparse._base": ("sparse.operations", "sparse.entries"),
+    "scipy.sparse._coo": ("sparse.operations",),
+    "scipy.special._multiufuncs": ("special.harmonics",),
+    "scipy.stats": ("stats.summaries", "stats.hypotheses", "stats.ranks", "stats.samples"),
+    "scipy.stats._distn_infrastructure": ("stats.methods",),
+    "scipy.stats._multivariate": ("stats.multivariate",),
 }.items():
     recode_later(_module, *[f"{__name__}.numpy.scipy.{each}" for each in _registering])
 for _module in ("cluster.vq", "interpolate", "linalg", "ndimage", "optimize", "signal", "spatial", "stats"):

@@ -8,13 +8,19 @@ first trace for which SciPy's module is there.
 from ...compiler.frontend.patched.recoded import recode_later
 
 for _module, _registering in {
-    "scipy.integrate": ("integrals", "paths", "boundaries"),
-    "scipy.interpolate": ("splines", "lattices", "fitpack", "scattered", "through_points"),
-    "scipy.linalg": ("banded", "matrices", "polar", "riccati"),
-    "scipy.optimize": ("fits", "minima", "linear_programs", "roots", "older_names", "selections"),
+    "scipy.integrate": ("integrate.integrals", "integrate.paths", "integrate.boundaries"),
+    "scipy.interpolate": (
+        "interpolate.splines", "interpolate.lattices", "interpolate.fitpack", "interpolate.scattered",
+        "interpolate.through_points",
+    ),
+    "scipy.linalg": ("linalg.banded", "linalg.matrices", "linalg.polar", "linalg.riccati"),
+    "scipy.optimize": (
+        "optimize.fits", "optimize.minima", "optimize.linear_programs", "optimize.roots", "optimize.older_names",
+        "optimize.selections",
+    ),
     "scipy.signal": ("linear_systems",),
-    "scipy.sparse.linalg": ("sparse_systems",),
-    "scipy.stats._distn_infrastructure": ("expectations",),
-    "scipy.stats._continuous_distns": ("likelihoods",),
+    "scipy.sparse.linalg": ("linalg.sparse_systems",),
+    "scipy.stats._distn_infrastructure": ("stats.expectations",),
+    "scipy.stats._continuous_distns": ("stats.likelihoods",),
 }.items():
     recode_later(_module, *[f"{__name__}.{each}" for each in _registering])

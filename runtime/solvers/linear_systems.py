@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.frontend import region as R
-from ...compiler.frontend.numpy.scipy.scipy_functions import given
+from ...compiler.frontend.numpy.scipy.special.functions import given
 from ...compiler.frontend.patched.recoded import concrete, recode
 from ..control import scan
 from .closed import vector

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numpy.scipy.scipy_functions import apply
+from ..numpy.scipy.special.functions import apply
 
 
 def _named(name: str) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from ....compiler.frontend.array import here
 from ....compiler.ops.expression import Plan, UnknownFunction
 from ....compiler.ops.term import Term
 from ...derivatives.products import jvp
-from ...solvers.integrals import quad
+from ...solvers.integrate.integrals import quad
 from ..shared.bounded import HASTY, PATIENT, solved
 from ..shared.library import sympy_module
 from .sums import outer_keys

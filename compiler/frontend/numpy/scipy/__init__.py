@@ -1,1 +1,1 @@
-"""SciPy's functions on traced arrays, by SciPy's names: special, linear algebra, distributions."""
+"""SciPy's functions on traced arrays, in folders of its packages' names; `fourier` has scipy.fft, `sampled` sums."""

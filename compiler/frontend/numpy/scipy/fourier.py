@@ -16,7 +16,7 @@ from ...array import unknown
 from ...patched.recoded import recode
 from ...promotion import as_operand
 from ..complex.complexes import ANY
-from .scipy_functions import as_float
+from .special.functions import as_float
 
 _IGNORED = ("overwrite_x", "workers", "plan")
 """How SciPy computes, which is not what."""

@@ -10,7 +10,7 @@ import numpy as np
 from ...array import FUNCTIONS
 from ...patched.recoded import recode
 from ..reductions import traced
-from .scipy_functions import as_float, given
+from .special.functions import as_float, given
 
 
 def _last(y: Any, axis: Any) -> Any:

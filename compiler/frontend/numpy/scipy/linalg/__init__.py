@@ -1,0 +1,1 @@
+"""scipy.linalg on traced matrices, in np.linalg's functions and those of primitives."""

@@ -1,0 +1,1 @@
+"""scipy.signal on traced signals: filters, responses and estimates of spectra."""

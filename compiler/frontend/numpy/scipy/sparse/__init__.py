@@ -1,0 +1,1 @@
+"""SciPy's sparse matrices with traced entries or operands."""

@@ -1,0 +1,1 @@
+"""scipy.spatial on traced points: distances and rotations."""

@@ -1,0 +1,1 @@
+"""scipy.stats' fits and expected values, with traced data and parameters."""
