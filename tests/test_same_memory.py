@@ -1,4 +1,4 @@
-"""Functions of NumPy that give their argument, or a view of it: what is written to one is seen in the other, or refused."""
+"""Functions of NumPy that give their argument, or a view of it: a write to one is seen in the other, or refused."""
 
 from __future__ import annotations
 
