@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pullback import hessian, jacobian, jacrev, vmap
+from pullback import grad, hessian, jacobian, jacrev, vmap
 from pullback.compiler.ir.graph import evaluate
 from pullback.compiler.ir.text import parse
 from pullback.compiler.ir.verify import verify
@@ -127,3 +127,16 @@ def test_a_hessian_of_rows_has_its_second_derivatives_once_for_each_row():
     np.testing.assert_allclose(made(theta), Z.T @ (np.exp(Z @ theta)[:, None] * Z), rtol=1e-11)
     optimized = str(made.ir("optimized"))
     assert "f64[6,40] = mul" in optimized and "f64[7,40] = mul" not in optimized
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(np.arctan2(x, x[::-1] + 1)),
+    lambda x: np.sum(np.arctan2(x.reshape(2, 3), np.rot90(x.reshape(2, 3) + 1, 2))),
+    lambda x: np.sum(np.arctan2(x[:3], x[5:2:-1]) * np.hypot(x[::2], x[4::-2])),
+])  # fmt: skip
+def test_lanes_whose_elements_were_turned_around_are_turned_around(f):
+    x = np.array([0.9, 1.4, 0.5, 1.3, 0.7, 1.1])
+    slope, h = grad(f), 1e-5
+    want = [(slope(x + h * e) - slope(x - h * e)) / (2 * h) for e in np.eye(6)]
+    np.testing.assert_allclose(hessian(f)(x), want, atol=1e-8)
+    np.testing.assert_allclose(jacrev(slope)(x), want, atol=1e-8)

@@ -44,7 +44,16 @@ def _at(ufunc: np.ufunc) -> Callable[..., Any]:
     return function
 
 
-STORES = [_out, _parts, _sums, *map(_at, (np.add, np.multiply, np.divide, np.maximum, np.power, np.logaddexp))]
+def _at_one(x: Any) -> Any:
+    y = x * x
+    np.subtract.at(y, 0, x[1, 0])
+    np.multiply.at(y, (1, 2), x[0, 1])
+    z = y[0]
+    np.add.at(z, 1, x[1, 1])
+    return np.sum(y * x)
+
+
+STORES = [_out, _at_one, _parts, _sums, *map(_at, (np.add, np.multiply, np.divide, np.maximum, np.power, np.logaddexp))]
 
 
 @pytest.mark.parametrize("function", STORES)

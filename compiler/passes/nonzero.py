@@ -56,7 +56,8 @@ class Nonzero:
         if op.prim is S.pad and op.attrs["step"][axis] == 1:
             (inner,) = op.args
             count = inner.type.static_shape()[axis]
-            if inner.type.shape == (*sizes[:axis], count, *sizes[axis + 1 :]):
+            same = inner.type.shape == (*sizes[:axis], count, *sizes[axis + 1 :])
+            if same and _is_still(op, axis):
                 return [Occupied(op.attrs["start"][axis], count, inner)]
         if op.prim is contract:
             found = self._of_selection(op, axis, b)
@@ -115,6 +116,12 @@ class Nonzero:
             if np.array_equal(unit, rows):
                 return [Occupied(start, count, _taken(b, other, theirs[0], column, count, axis))]
         return None
+
+
+def _is_still(op: Op, axis: int) -> bool:
+    """Whether elements stay where they are along all other axes: turned around, they have the same shape."""
+    places = zip(op.attrs["start"], op.attrs["step"], strict=True)
+    return all(k == axis or place == (0, 1) for k, place in enumerate(places))
 
 
 def _of_constant(b: Builder, leaf: Value, array: np.ndarray, axis: int) -> list[Occupied]:

@@ -226,9 +226,10 @@ def method(m: Machine, owner: Any, name: str, args: list[Any], kwargs: dict[str,
     if "out" in kwargs:
         set_array(m, kwargs["out"], Ellipsis, wrap(m, made), True)
         return kwargs["out"]
-    if made is x and is_array(owner) and name in ("copy", "astype", "flatten"):
+    copies = name in ("copy", "flatten") or (name == "astype" and named.get("copy", True))
+    if made is x and is_array(owner) and copies:
         return wrap(m, Array(m.now, made.value)) if isinstance(made, Array) else wrap(m, made.copy())
-    if name in ("copy", "astype", "flatten"):
+    if copies:
         return m.adopt(made)
     return adopt_result(m, made, [owner], [x])
 
@@ -258,7 +259,7 @@ def _array(m: Machine, x: Any, dtype: Any = None, copy: Any = True, *, ndmin: in
     if rank < ndmin:
         wide = (*(1,) * (ndmin - rank), *(shape_of(m, made) if rank else ()))
         made = call(m, np.reshape, [made, wide], {})
-    return call(m, np.copy, [made], {}) if is_array(x) and (made is x or rank < ndmin) and copy is not False else made
+    return call(m, np.copy, [made], {}) if is_array(x) and (made is x or rank < ndmin) and copy else made
 
 
 @meaning_of(np.asarray, np.asanyarray)
@@ -269,7 +270,7 @@ def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if is_array(x):
         held = m.content(x.box)
         if dtype is None or held.dtype == np.dtype(dtype):
-            return x
+            return call(m, np.ascontiguousarray, [x], {}) if kwargs.get("order") in ("C", "F") else x
         return method(m, x, "astype", [dtype], {})
     if is_list(x) or isinstance(x, SEQUENCES):
         made = stacked(m, m.content(x.box) if isinstance(x, Ref) else tuple(x), dtype)
@@ -281,6 +282,14 @@ def _as_array(m: Machine, x: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if dtype is not None:
         made = made.astype(dtype)
     return wrap(m, Array(made.tracing, made.value))
+
+
+@meaning_of(np.nan_to_num)
+def _as_finite(m: Machine, x: Any, copy: Any = True, *args: Any, **kwargs: Any) -> Any:
+    """Without a copy it is written into what it is of."""
+    if is_array(x) and not lower(m, copy):
+        kwargs["out"] = x
+    return library_call(m, np.nan_to_num, [x, True, *args], kwargs)
 
 
 @meaning_of(np.arange)

@@ -16,7 +16,7 @@ from ..sizes import Length, broadcast_shapes
 from ..tracing import Tracing, user_line
 from .padding import pad
 from .reductions import normal_axis, sum_, traced
-from .shaping import concatenate, core, moveaxis, reshape, transpose
+from .shaping import _source, concatenate, core, moveaxis, reshape, transpose, view
 from .ufuncs import elementwise, where
 
 
@@ -175,7 +175,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Array:
     """Pairs are contracted in the order of `np.einsum_path`."""
     if not isinstance(subscripts, str):
         subscripts, operands = _lettered(subscripts, *operands)
-    arrays = [traced(x)[1] for x in operands]
+    arrays = [_source(x)[1] for x in operands]
     terms, out = _subscripts(subscripts, arrays)
     dtype = result_dtype(*arrays)
     now = here(*arrays)
@@ -192,7 +192,8 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Array:
     have, x = _reduced((have, x), set(out))
     if sorted(have) != sorted(out):
         raise unknown("np.einsum", f" with {subscripts!r}, whose result has an index that no operand has")
-    return transpose(x, [have.index(c) for c in out]).copy()
+    made = transpose(x, [have.index(c) for c in out])
+    return view(arrays[0], now, made.value) if [set(t) for t in terms] == [set(out)] else made.copy()
 
 
 def _subscripts(subscripts: str, arrays: list[Array]) -> tuple[list[str], str]:

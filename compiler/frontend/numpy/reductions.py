@@ -276,7 +276,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     if n == 0:
-        return x
+        return a if isinstance(a, Array) and a.tracing is now else x
     if x.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     place = normal_axis(axis, x.ndim)
@@ -315,9 +315,11 @@ def astype(
     if not np.can_cast(x.dtype, to, casting):
         text = f"Cannot cast array data from {x.dtype!r} to {to!r} according to the rule {casting!r}"
         raise TraceError(message(text, user_line(), "cast it with casting='unsafe'"))
+    if not copy and x.dtype == to and x.tracing is now:
+        return x
     return Array(now, cast(now, value_of(now, x), to))
 
 
 @implements(np.astype)
 def astype_(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
-    return astype(x, dtype)
+    return astype(x, dtype, copy=copy)

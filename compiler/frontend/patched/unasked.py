@@ -21,7 +21,7 @@ from ..errors import TraceError, message
 from ..numpy.arranging import vectorized
 from ..numpy.creation import arange
 from ..numpy.reductions import all_, traced
-from ..numpy.shaping import concatenate, reshape, transpose
+from ..numpy.shaping import concatenate, reshape, transpose, view
 from ..numpy.ufuncs import elementwise
 from ..promotion import as_operand, check_ints, result_dtype, shape_of
 from ..tracing import is_foreign, user_line
@@ -98,8 +98,12 @@ def array(
 
 @unprotected((np, "ascontiguousarray"), (np, "asfortranarray"))
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """Layouts are the compiler's affair; at least one axis, as NumPy's."""
-    return array(a, dtype, copy=False, ndmin=1)
+    """Layouts are the compiler's affair, so this may be the same memory; at least one axis, as NumPy's."""
+    return _laid_out(array(a, dtype, copy=False, ndmin=1))
+
+
+def _laid_out(x: Array) -> Array:
+    return view(x, x.tracing, x.value) if x.ndim else x
 
 
 @unprotected((np, "require"))
@@ -107,7 +111,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     wanted = {str(each).upper() for each in requirements or ()}
     if wanted & {"W", "WRITEABLE", "O", "OWNDATA"}:
         return array(a, dtype)
-    return array(a, dtype, copy=False)
+    made = array(a, dtype, copy=False)
+    return _laid_out(made) if wanted else made
 
 
 @unprotected((np, "asarray_chkfinite"))

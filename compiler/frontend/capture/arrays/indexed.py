@@ -118,7 +118,7 @@ def _spread(m: Machine, v: Any, shape: tuple[int, ...], to: tuple[int, ...]) -> 
         made = call(m, np.multiply, [v, m.adopt(np.ones(1, v.dtype))], {})
     else:
         made = call(m, np.asarray, [v], {})
-    wide = call(m, np.broadcast_to, [made, shape], {})
+    wide = call(m, np.broadcast_to, [made, shape or (1,)], {})  # a number that is stored is an array of one
     return call(m, np.copy, [call(m, np.reshape, [wide, to], {})], {})
 
 

@@ -223,11 +223,11 @@ def isreal(x: Any) -> Array:
 
 @implements(np.real_if_close)
 def real_if_close(a: Any, tol: float = 100) -> Array:
-    x = traced(a)[1]
+    now, x = traced(a)
     if x.type.is_complex:
         fix = "take np.real(z)"
         raise TraceError(message("whether np.real_if_close is real depends on values", user_line(), fix))
-    return x
+    return a if isinstance(a, Array) and a.tracing is now else x
 
 
 def joined(re: Any, im: Any) -> Array:

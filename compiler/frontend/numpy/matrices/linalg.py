@@ -234,13 +234,15 @@ def slogdet(a: Any) -> Any:
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: Any) -> Array:
-    x = traced(a)[1]
+    now, x = traced(a)
     matrices("matrix_power", x)
     if isinstance(n, Array) or not hasattr(n, "__index__"):
         raise TypeError("exponent must be an integer")
     power = n.__index__()
     if power == 0:
         return elementwise(np.add, elementwise(np.multiply, x, 0), np.eye(x.shape[-1], dtype=x.dtype))
+    if power == 1 and isinstance(a, Array) and a.tracing is now:
+        return a  # itself, as NumPy's
     if power < 0:
         x, power = np.linalg.inv(x), -power  # by its protocol: of complex numbers, too
     made, square = None, x
