@@ -354,6 +354,7 @@ KNOWN: dict[str, tuple[int, str]] = {
         (1, "NaN gives NaN to all that it takes part in, in torch 0, or the other way round at 0"),
     ),
     **dict.fromkeys(["logcumsumexp of two"], (1, "3e38 is no infinity")),
+    **dict.fromkeys(["cumprod of two"], (1, "the slope x + x**2 is x * (1 + x): where x is infinite, one of both")),
     **dict.fromkeys(["nanmean of two"], (1, "the mean of no numbers is a constant")),
     **dict.fromkeys(["kthvalue of two"], (1, "torch picks an equal element by its way of searching")),
 }

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod as product
 from typing import Any
 
 import numpy as np
 
+from .....compiler.ir.graph import Builder
+from .....compiler.ir.types import Type
+from .....compiler.ops import control, memory
+from .....compiler.ops.complex.pairs import Pair
+from .....compiler.ops.shape import reshape, transpose
+from .....compiler.ops.source import number
+from .....compiler.ops.term import Terms
 from ...trace.fragments.fragments import Operation
 from ...value.axes import axis_of
 from ...value.core import Core, Tensor, apply
@@ -19,18 +27,22 @@ from ..elementwise.pointwise import logical_xor
 from .reductions import converted, cumsum, joined, part, shape_of, sum_
 
 
+INDEX = Type("i64")
+ROW: dict[str, Any] = {"axes": (0,), "widths": (memory.DROPPED,)}
+
+
+LONG, WIDE = 1024, 8
+"""So many rows, of fewer numbers, are joined by doubling: in order each would wait for the one before."""
+
+
 def _cumulated(m: Any, x: Any, axis: int, combine: Any) -> Any:
     """By doubling: after n turns each element holds what the 2**n up to it give."""
     shape, reach = shape_of(x), 1
     while shape and reach < shape[axis]:
         n = shape[axis]
         first, rest = part(m, x, axis, 0, reach), part(m, x, axis, reach, n - reach)
-        x, reach = joined(m, [first, combine(part(m, x, axis, 0, n - reach), rest)], axis), 2 * reach
+        x, reach = joined(m, [first, combine(m, part(m, x, axis, 0, n - reach), rest)], axis), 2 * reach
     return x
-
-
-def _cumprod(m: Any, x: Any, axis: int, dtype: str) -> Any:
-    return _cumulated(m, converted(m, x, dtype), axis, lambda a, b: a * b)
 
 
 def _log_of_sum(m: Any, a: Any, b: Any) -> Any:
@@ -42,8 +54,40 @@ def _log_of_sum(m: Any, a: Any, b: Any) -> Any:
     return m.select(same, a, big + m.log1p(m.exp(small - big)))
 
 
+def _round(rows: Type, row: Type, combine: Any) -> Any:
+    """A round: from (i, what there is, the last of it, rows) to what there is with row i + 1, and that."""
+    b = Builder("running", [INDEX, rows, row, rows])
+    m = Terms(b)
+    i, made, last, given = map(m, b.params)
+    at = (i + 1).value
+    last = combine(m, last, m(memory.read(b, given.value, at, **ROW)))
+    return b.finish([memory.update(b, made.value, last.value, at, **ROW), last.value])
+
+
+def _in_order(m: Any, x: Any, axis: int, combine: Any) -> Any:
+    """Row by row along an axis, as a loop of the graph: the same for all sizes, and each row is joined once."""
+    shape = shape_of(x)
+    if not shape or not shape[axis]:
+        return x
+    order = (axis, *(a for a in range(len(shape)) if a != axis))
+    rows = m(transpose(m.b, x.value, axes=order))
+    size = shape_of(rows)[1:]
+    first = m(reshape(m.b, part(m, rows, 0, 0, 1).value, shape=size))
+    body = _round(rows.value.type, first.value.type, combine)
+    args = rows.value, first.value, rows.value
+    made, _ = m.b.emit(control.scan, number(m.b, shape[axis] - 1, INDEX), *args, regions=[body], carries=2)
+    return m(transpose(m.b, made, axes=tuple(order.index(a) for a in range(len(shape)))))
+
+
+def _cumprod(m: Any, x: Any, axis: int, dtype: str) -> Any:
+    x = converted(m, x, dtype)
+    return (_cumulated if isinstance(x, Pair) else _in_order)(m, x, axis, lambda _, a, b: a * b)
+
+
 def _logcumsumexp(m: Any, x: Any, axis: int) -> Any:
-    return _cumulated(m, x, axis, lambda a, b: _log_of_sum(m, a, b))
+    shape = shape_of(x)
+    long = shape and shape[axis] > LONG and product(n for a, n in enumerate(shape) if a != axis) < WIDE
+    return (_cumulated if long else _in_order)(m, x, axis, _log_of_sum)
 
 
 CUMPROD = Operation("cumprod", "CumprodBackward0", _cumprod)
