@@ -33,6 +33,22 @@ def test_results_of_subclasses(t: Any) -> None:
     assert type(x) is Mine and x.tolist() == [[1, 2, 3], [4, 5, 6]] and repr(x).startswith("Mine([[1., 2., 3.],")
 
 
+@BOTH
+def test_functions_have_the_names_that_programs_look_for(t: Any) -> None:
+    heard: list[str] = []
+
+    class Told(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            heard.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = t.ones(2, 2).as_subclass(Told)
+    x.sum(), t.sum(x), x.round(), t.round(x), x.pow(2), t.pow(x, 2), x.view(4), x.type(t.float64), x.any(), x.max()
+    names = ["sum", "sum", "round", "round", "pow", "pow", "view", "type", "any", "max"]
+    assert heard == names
+
+
 def test_lists_within_lists_say_nothing_of_others() -> None:
     class Mine(pullback.Tensor):
         pass

@@ -75,3 +75,33 @@ def test_memory_that_is_not_known_is_refused() -> None:
     view = (pullback.arange(12.0).requires_grad_() * 1.0).reshape(3, 4)[:, 1].detach()
     with pytest.raises(NotImplementedError, match=r"as_strided\(\) of a view without its history.*clone\(\)"):
         view.as_strided((2, 2), (4, 1))
+
+
+def _rows_of_one(t: Any) -> list[Any]:
+    """Writes into parts of what is repeated, of which no two elements lie in one place: values, slopes and theirs."""
+    made: list[Any] = []
+    for k in range(4):
+        w = t.tensor([1.0, 2.0, 3.0], dtype=t.float64, requires_grad=True)
+        b = w * 2
+        e = b.unsqueeze(0).expand(2, 3)
+        e[0] = w.exp() * (k + 1)
+        ((e * t.arange(6.0, dtype=t.float64).view(2, 3)).sum() + b.pow(2).sum()).backward()
+        made += [w.grad.tolist(), e.tolist()]
+        z = t.zeros(4, dtype=t.float64)
+        v = z.view(2, 2).unsqueeze(1).expand(2, 3, 2)
+        v[:, 1, 0] = t.tensor([5.0, 6.0], dtype=t.float64)
+        v[1, 2].mul_(2.0)
+        q = (w * 1).view(3, 1).expand(3, 4)
+        q[:, 2].mul_(w.sin())
+        (g,) = t.autograd.grad(q.pow(2).sum(), w, create_graph=True)
+        made += [z.tolist(), g.tolist(), t.autograd.grad(g.sum(), w)[0].tolist()]
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            q[:, 1:3].add_(1.0)
+        q[1:2, 3:].add_(1.0)
+        made.append(q.tolist())
+    return made
+
+
+def test_a_row_of_rows_that_are_one_may_be_written_to() -> None:
+    for ours, theirs in zip(_rows_of_one(pullback), _rows_of_one(torch), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)

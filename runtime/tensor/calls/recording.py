@@ -63,6 +63,10 @@ QUIET = "_", "record", "is_", "set_", "get_", "manual_seed", "initial_seed", "se
 DUNDER = {"__hash__", "__pos__", "__init__", "__new__", "__repr__", "__init_subclass__"}
 
 
+PUBLIC = {"sum_": "sum", "pow_": "pow", "round_": "round", "type_": "type", "view_as_shape": "view"}
+"""What functions are called whose names are Python's own, or another function's, where they are defined."""
+
+
 def wrapped(function: Any) -> Any:
     """`function`, recorded, with what is known of it."""
     name = function.__name__.strip("_")
@@ -70,6 +74,7 @@ def wrapped(function: Any) -> Any:
     cuts = "many" if name in JOINING else cuts
     pure = cuts not in ("all", "integers") and name not in LYING
     made = recorded(function, NUMBERS.get(name, ()), cuts=cuts, pure=pure)
+    made.__name__ = PUBLIC.get(function.__name__, function.__name__)
     home = getattr(sys.modules.get(function.__module__), "__dict__", {})
     if home.get(function.__name__) is function:
         home[function.__name__] = made  # for modules that are loaded later

@@ -202,9 +202,13 @@ def take(b: Builder, value: Value, path: Path) -> Value:
 
 
 def put(b: Builder, whole: Value, part: Value, path: Path) -> Value:
-    """Emit `whole` with `part` written where `path` leads; no step may repeat elements."""
+    """Emit `whole` with `part` written where `path` leads, where no two elements of it lie in one place."""
     if not path:
         return part
+    if any(name == "spread" and prod(attrs[0]) > prod([attrs[0][a] for a in attrs[1]]) for name, *attrs in path):
+        base = strided(whole.type.static_shape())
+        view = part_of(base, path)  # a part of what a step repeats: a row of a matrix of which all rows are one
+        return _placed(b, whole, part, "strided", (view.shape, view.strides, view.ctypes.data - base.ctypes.data))
     wholes = [whole]
     for step in path[:-1]:
         wholes.append(take(b, wholes[-1], (step,)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from threading import get_ident
 from typing import Any
 
@@ -74,7 +75,7 @@ def check_writable(x: Core, others: Sequence[Any] = ()) -> None:
                 "a view of a leaf Variable that requires grad is being used in an in-place operation; "
                 "write to it inside `with no_grad():`"
             )
-    if any(map(_repeats, x._path)):
+    if any(map(_repeats, x._path)) and _lies_twice(x):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single"
             " memory location. Please clone() the tensor before performing the operation."
@@ -91,6 +92,13 @@ def _repeats(step: Any) -> bool:
             places = np.add.outer(places, np.arange(n) * stride)
         return np.unique(places).size < places.size
     return step[0] == "spread" and any(n > 1 for a, n in enumerate(step[1]) if a not in step[2])
+
+
+def _lies_twice(x: Core) -> bool:
+    """Whether two elements of a view lie in one place: a row of a matrix whose rows are one has each place once."""
+    shape = whole_of(x)
+    places = part_of(np.arange(prod(shape)).reshape(shape), x._path)
+    return places.size > prod(shape) or np.unique(places).size < places.size
 
 
 def check_apart(x: Core, other: Core, same: bool = False) -> None:

@@ -26,7 +26,6 @@ from ..elementwise.elementary import cast_to
 from ..elementwise.pointwise import logical_xor
 from .reductions import converted, cumsum, joined, part, shape_of, sum_
 
-
 INDEX = Type("i64")
 ROW: dict[str, Any] = {"axes": (0,), "widths": (memory.DROPPED,)}
 
