@@ -21,7 +21,9 @@ VALUES = (
     "{a}[..., 0]", "{a}.unbind()[0]", "{a}[[0, 1]]", "{a}[torch.tensor({i})]", "{a}[{i}].detach()", "{a}[{s}, {j}]",
     "list({a})[{i}]", "{a}.detach().numpy().tolist()", "torch.stack([{a}[0], {a}[1]])", "{a}[{i}].sum()",
     "{a}[{a} > 0.5]", "{a}[{i}] - {a}[{j}]", "{a}[0] / 3", "{a}[torch.tensor([0, 1])]", "{a}.reshape(-1)[{i}]",
-    "w * {a}[{i}].sum()", "{a}[{i}].requires_grad", "{a}[{i}]._version", "{a}[{i}][0:1]", "float({a}[{i}].sum())",
+    "w * {a}[{i}].sum()", "{a}[{i}] @ {b}[{j}]", "{a} @ {b}[{j}]", "{a}[{i}].sum() > 1", "{a}[:, torch.tensor({j})]",
+    "{a}[torch.tensor({j}):]", "({a} * 2)[torch.tensor({i})]",
+    "{a}[{i}].requires_grad", "{a}[{i}]._version", "{a}[{i}][0:1]", "float({a}[{i}].sum())",
 )  # fmt: skip
 WRITES = (
     "{a}[{i}] = {b}[{j}]", "{a}[{i}] = 0.5", "{a}[{i}, {j}] += 1", "{a}[{i}] += {b}[{j}]", "{a}[{s}] *= 2",
@@ -131,3 +133,13 @@ def test_what_backward_has_saved_is_not_written_over() -> None:
         held = (table[1] * w.detach()).sum()
         table[1] = 0
         assert held.item() == 3
+
+
+def test_products_and_comparisons_of_plain_rows_record_nothing() -> None:
+    weights, state = pullback.eye(4) * 2 - 1, pullback.ones(4)
+    weights.tolist()
+    for i in range(4):
+        state[i] = 1.0 if weights[i] @ state > 0 else -1.0
+        assert float(weights[i, i]) == 1
+    assert tapes.tape.count == 0 and weights._storage is None and state._storage is None
+    assert state.tolist() == [-1, -1, 1, 1]

@@ -13,14 +13,18 @@ import numpy as np
 
 from ...face.inplace import start_writing
 from ...trace.fragments.fragments import Operation
-from ...value.aliases import valued
+from ...value.aliases import valued, whole_number
 from ...value.by_value import by_value
 from ...value.cells import cell_of
 from ...value.core import Core, apply_now, number_of, wrap
 from ...value.views import view
 from ...value.writing import overwrite
 from ..elementwise.arithmetic import MASKED_FILL_TENSOR
+from .cuts import PLAIN_BOUNDS
 from .shapes import UNSQUEEZE, shape_of
+
+
+INDICES = ("i64", "i32")
 
 
 class NewAxis(NamedTuple):
@@ -46,9 +50,10 @@ def places_of(mask: np.ndarray) -> list[Any]:
 
 def with_places(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments (x, key) or (x, key, value), with places in place of masks whose values tell how many there are,
-    and tensors in place of NumPy's arrays, and of parts of memory that say where to look: nothing lies in theirs."""
+    ints in place of tensors that say one place or one bound, whose values tell which view it is, and tensors in place
+    of NumPy's arrays, and of parts of memory that say where to look: nothing lies in theirs."""
     x, key, *rest = args if len(args) > 1 else (None, 0)
-    if type(key) is int or type(key) is slice:
+    if type(key) is int or (type(key) is slice and _is_plain(key)):
         return args
     keys: Any = key if type(key) is tuple else (key,)
     known = tuple([_by_value(k) for k in keys])
@@ -68,12 +73,28 @@ def _is_array(k: Any) -> bool:
     return type(k) is np.ndarray and k.ndim > 0 and k.dtype in (np.int64, np.bool_)
 
 
+def _is_plain(k: slice) -> bool:
+    return PLAIN_BOUNDS.issuperset((type(k.start), type(k.stop), type(k.step)))
+
+
 def _by_value(k: Any) -> Any:
     if _is_array(k):
         return wrap(cell_of(k.copy()))
-    if not isinstance(k, Core) or k._kind_of().dtype not in ("i64", "i32"):
+    if type(k) is slice:
+        return k if _is_plain(k) else slice(_bound(k.start), _bound(k.stop), _bound(k.step))
+    if not isinstance(k, Core) or k._kind_of().dtype not in INDICES:
         return k
+    if not k._kind_of().shape:
+        return _bound(k)
     return valued(k) if k._key is not None else by_value(k)
+
+
+def _bound(k: Any) -> Any:
+    """One place or bound as an int, where it is a tensor; whatever else as it is."""
+    k = whole_number(k)
+    if not isinstance(k, Core) or k._kind_of().shape or k._kind_of().dtype not in INDICES:
+        return k
+    return k._array().item()
 
 
 def _is_mask(k: Any) -> bool:

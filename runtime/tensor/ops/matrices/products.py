@@ -10,6 +10,7 @@ from .....compiler.ops.shape import reshape
 from ...trace.fragments.fragments import Operation
 from ...value.core import Core, Tensor, apply
 from ...value.promotion import common_shape
+from ...value.prompt import product_of_parts
 from ..arranging.shapes import expand, shape_of, unsqueeze
 from ..arranging.shapes import reshape as reshaped
 from ..elementwise.arithmetic import mul
@@ -128,6 +129,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if len(a) == 2 and len(b) == 2:
         return mm(input, other)
     return _batched(input, other, a, b)
+
+
+for _function in (matmul, mv, dot):
+    _function.at_once = product_of_parts  # type: ignore[attr-defined]
 
 
 def _batched(input: Tensor, other: Tensor, a: tuple[int, ...], b: tuple[int, ...]) -> Tensor:
