@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullback import grad, jit
+from pullback import grad, jacobian, jit
 
 X = np.random.default_rng(0).normal(size=(4, 4))
 WEIGHTS = np.arange(1.0, 17.0).reshape(4, 4)
@@ -22,6 +22,21 @@ ITSELF: list[Any] = [
     lambda y: np.diff(y, n=0),
     lambda y: np.linalg.matrix_power(y, 1),
 ]
+
+VIEWS: list[Any] = [
+    np.flip,
+    np.fliplr,
+    lambda y: np.flipud(y.T)[1:],
+    lambda y: np.rot90(y, 3),
+    lambda y: np.split(y, 2)[1],
+    lambda y: np.split(y, [1, 3], axis=1)[1],
+    lambda y: np.hsplit(y[:, ::-1], 2)[0],
+    lambda y: np.vsplit(y, 2)[0],
+    lambda y: np.array_split(y, 3)[-1],
+    lambda y: np.expand_dims(y, (0, 2))[0],
+    lambda y: np.flip(np.expand_dims(y, -1), 1)[::2],
+]
+"""Cut or turned: spans of the same memory."""
 
 MAYBE: list[Any] = [
     lambda y: np.einsum("ij->ji", y),
@@ -58,7 +73,7 @@ def _second(of: Any, y: Any) -> Any:
     return np.sum(np.sin(z)) + np.sum(y * WEIGHTS)
 
 
-@pytest.mark.parametrize("of", [*ITSELF, *NEW])
+@pytest.mark.parametrize("of", [*ITSELF, *VIEWS, *NEW])
 @pytest.mark.parametrize("program", [_first, _second])
 def test_what_is_written_is_seen_where_numpy_shows_it(program: Any, of: Any) -> None:
     def function(x: Any) -> Any:
@@ -85,3 +100,24 @@ def test_what_may_be_the_same_memory_is_refused_after_a_write_and_read_before(of
         return np.sum(y * y)
 
     np.testing.assert_allclose(jit(written)(X), written(X), rtol=1e-12)
+
+
+def test_pieces_are_written_to_in_loops() -> None:
+    """The right-hand side of an equation of motion, put together from pieces of what it returns."""
+
+    def motion(y: Any) -> Any:
+        made = np.zeros(8)
+        place, speed = np.split(made, 2)
+        place[:] = y[4:]
+        for k in range(4):
+            speed[k] = -y[k] * np.exp(y[k])
+            np.flip(speed)[k] += 0.1 * y[k + 4]
+        return made
+
+    y = np.linspace(-1.0, 1.0, 8)
+    np.testing.assert_allclose(jit(motion)(y), motion(y), rtol=1e-14)
+    h = 1e-6
+    slopes = jacobian(motion)(y)
+    for k in range(8):
+        step = h * np.eye(8)[k]
+        np.testing.assert_allclose(slopes[:, k], (motion(y + step) - motion(y - step)) / (2 * h), atol=1e-8)

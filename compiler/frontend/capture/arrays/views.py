@@ -49,6 +49,65 @@ for _move in (np.transpose, np.matrix_transpose, np.linalg.matrix_transpose, np.
     meaning_of(_move)(lambda m, a, *args, move=_move, **kwargs: moved_axes(m, move, a, *args, **kwargs))
 
 
+def cut(m: Machine, function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a function of NumPy makes of an array by cutting it into spans and turning these: views, one or a list."""
+    low, named = [lower(m, a) for a in args], {k: lower(m, v) for k, v in kwargs.items()}
+    made = None if not is_array(x) or has_traced(low) or has_traced(named) else _cut(m, x, function, low, named)
+    return NATIVE[0](m, function, [x, *args], kwargs) if made is None else made
+
+
+def _cut(m: Machine, ref: Ref, function: Callable[..., Any], args: list[Any], named: dict[str, Any]) -> Any:
+    """The views; None if they say too little of a size that is a name, or there are more elements than addresses.
+
+    Elements lie in the places that their indices are the digits of, so an address tells where a view begins.
+    """
+    sizes = shape_of(m, ref)
+    numbers = tuple([2 if isinstance(n, Length) else int(n) for n in sizes])
+    base = max((*numbers, 2)) + 1
+    if base ** len(sizes) > MOST or 0 in numbers:
+        return None
+    marks = tuple([8 * base**k for k in range(len(sizes))])
+    whole = np.lib.stride_tricks.as_strided(np.empty(1), numbers, marks)
+    found = native(m, lambda: function(whole, *args, **named))
+    origin, views = whole.ctypes.data, found if isinstance(found, list) else [found]
+    parts = [_part_at(v, (v.ctypes.data - origin) // 8, sizes, base) for v in views]
+    if any(part is None for part in parts):
+        return None
+    made = tuple([view(m, ref, part) for part in parts if part is not None])
+    return m.new("list", made) if isinstance(found, list) else made[0]
+
+
+def _part_at(v: np.ndarray, offset: int, sizes: tuple[int, ...], base: int) -> Part | None:
+    """The part that a view with steps of one is, which begins at an address."""
+    axes = [round(np.log(abs(stride) / 8) / np.log(base)) for stride in v.strides]
+    entries: list[Span] = []
+    for k, size in enumerate(sizes):
+        at = axes.index(k)
+        entry = Span(offset // base**k % base if v.size else 0, 1 if v.strides[at] > 0 else -1, v.shape[at])
+        if isinstance(size, Length):
+            if (entry.start, entry.step, entry.count) != (0, 1, 2):
+                return None
+            entry = Span(0, 1, size)
+        entries.append(entry)
+    return Part(tuple(entries), tuple(axes), sizes)
+
+
+MOST = 2**58
+"""Elements that have addresses of their own."""
+
+for _cutting in (np.flip, np.fliplr, np.flipud, np.rot90, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit):
+    meaning_of(_cutting)(lambda m, x, *args, cutting=_cutting, **kwargs: cut(m, cutting, x, *args, **kwargs))
+
+
+@meaning_of(np.expand_dims)
+def _expanded(m: Machine, a: Any, axis: Any) -> Any:
+    """New axes are what `None` is in an index."""
+    if not is_array(a):
+        return NATIVE[0](m, np.expand_dims, [a, axis], {})
+    low = native(m, lambda: np.expand_dims(np.empty((0,) * len(shape_of(m, a))), lower(m, axis)).shape)
+    return get_array(m, a, tuple([None if n == 1 else slice(None) for n in low]))
+
+
 def stored_into(m: Machine, into: ast.expr, set_item: Callable[..., None]) -> tuple[Any, Callable[..., None]]:
     """What `into[key] = value` stores into, and how: of a.flat it is a."""
     if not isinstance(into, ast.Attribute) or into.attr != "flat":
@@ -65,4 +124,4 @@ def _set_flat(set_item: Callable[..., None], m: Machine, ref: Ref, key: Any, val
     set_array(m, ref, Ellipsis, call(m, np.reshape, [row, shape_of(m, ref)], {}))
 
 
-__all__ = ["moved_axes", "stored_into"]
+__all__ = ["cut", "moved_axes", "stored_into"]

@@ -23,7 +23,6 @@ from ..elementwise.arithmetic import MASKED_FILL_TENSOR
 from .cuts import PLAIN_BOUNDS
 from .shapes import UNSQUEEZE, shape_of
 
-
 INDICES = ("i64", "i32")
 
 
