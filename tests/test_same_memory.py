@@ -38,6 +38,28 @@ VIEWS: list[Any] = [
 ]
 """Cut or turned: spans of the same memory."""
 
+SHAPED: list[Any] = [
+    lambda y: y.reshape(-1),
+    lambda y: y.reshape(2, 8),
+    lambda y: np.reshape(y, (2, 2, 4))[1],
+    np.ravel,
+    lambda y: y[1:3].ravel(),
+    lambda y: y.reshape(2, -1).T[2:],
+    lambda y: np.flip(y.reshape(8, 2), 0),
+    lambda y: y[:, :2].reshape(2, 2, 2),
+    lambda y: y.T.reshape(2, 2, 4).transpose(2, 0, 1),
+]
+"""In another shape: views of memory that is surely in order."""
+
+FRESH: list[Any] = [
+    lambda x: np.zeros(x.shape),
+    lambda x: np.empty((4, 4)),
+    lambda x: np.full((4, 4), 2.0),
+    lambda x: np.full((4, 4), x[0, 0]),
+    lambda x: x.copy(),
+    lambda x: np.array([x[0], x[1], x[2], x[3]]),
+]
+
 MAYBE: list[Any] = [
     lambda y: np.einsum("ij->ji", y),
     lambda y: np.einsum("ii->i", y),
@@ -100,6 +122,35 @@ def test_what_may_be_the_same_memory_is_refused_after_a_write_and_read_before(of
         return np.sum(y * y)
 
     np.testing.assert_allclose(jit(written)(X), written(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("of", SHAPED)
+@pytest.mark.parametrize("fresh", FRESH)
+@pytest.mark.parametrize("program", [_first, _second])
+def test_another_shape_of_a_new_array_is_the_same_memory(program: Any, fresh: Any, of: Any) -> None:
+    def function(x: Any) -> Any:
+        y = fresh(x)
+        y[...] = x * 1.5
+        return program(of, y)
+
+    np.testing.assert_allclose(jit(function)(X), function(X), rtol=1e-12)
+    np.testing.assert_allclose(jit(function)(np.asfortranarray(X)), function(np.asfortranarray(X)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("of", SHAPED)
+def test_slopes_through_another_shape(of: Any) -> None:
+    def function(x: Any) -> Any:
+        y = np.zeros((4, 4))
+        z = of(y)
+        for k in range(4):
+            y[k] = x[k] * x[0]
+            z[0] = z[0] * z[-1] + 1.0
+        return np.sum(np.sin(y) * WEIGHTS) + np.sum(z)
+
+    h = 1e-6
+    direction = np.cos(WEIGHTS)
+    want = (function(X + h * direction) - function(X - h * direction)) / (2 * h)
+    np.testing.assert_allclose(np.sum(grad(function)(X) * direction), want, rtol=1e-6)
 
 
 def test_pieces_are_written_to_in_loops() -> None:

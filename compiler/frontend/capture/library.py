@@ -17,7 +17,7 @@ from ..state.impure import asked, refusal
 from . import calls
 from .arrays.access import get_array, read, set_array, shape_of, stacked, wrap
 from .arrays.parts import native
-from .arrays.views import moved_axes
+from .arrays.views import moved_axes, reshaped
 from .calls import call, lower, meaning_of
 from .containers.listed import as_arrays, has_traced, lowered
 from .containers.objects import note_made, watching
@@ -71,7 +71,10 @@ def library_call(m: Machine, function: Any, args: list[Any], kwargs: dict[str, A
         _keep(given, getattr(function, "__name__", str(function)))
     if out is not None:
         return _put(m, out, made, given_where)
-    return adopt_result(m, made, given, low)
+    result = adopt_result(m, made, given, low)
+    if isinstance(made, np.ndarray) and is_array(result) and not any(map(is_array, given)):
+        result.box.rows = made.flags.c_contiguous and made.flags.owndata
+    return result
 
 
 def _taken_out(function: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -212,6 +215,10 @@ def method(m: Machine, owner: Any, name: str, args: list[Any], kwargs: dict[str,
             return set_array(m, owner, Ellipsis, args[0])
         if name in ("transpose", "swapaxes", "squeeze"):
             return moved_axes(m, getattr(np.ndarray, name), owner, *args, **kwargs)
+        if name in ("reshape", "ravel") and not kwargs and (args or name == "ravel"):
+            made = reshaped(m, owner, -1 if name == "ravel" else args[0] if len(args) == 1 else tuple(args))
+            if made is not None and not (name == "ravel" and args):
+                return made
         if name in WRITES:
             return set_array(m, owner, Ellipsis, library_call(m, WRITES[name], [owner, *args], kwargs))
         if name in ("resize", "setflags", "itemset", "byteswap", "setfield"):
@@ -227,11 +234,14 @@ def method(m: Machine, owner: Any, name: str, args: list[Any], kwargs: dict[str,
         set_array(m, kwargs["out"], Ellipsis, wrap(m, made), True)
         return kwargs["out"]
     copies = name in ("copy", "flatten") or (name == "astype" and named.get("copy", True))
-    if made is x and is_array(owner) and copies:
-        return wrap(m, Array(m.now, made.value)) if isinstance(made, Array) else wrap(m, made.copy())
-    if copies:
-        return m.adopt(made)
-    return adopt_result(m, made, [owner], [x])
+    if not copies:
+        return adopt_result(m, made, [owner], [x])
+    if made is x and is_array(owner):
+        made = Array(m.now, made.value) if isinstance(made, Array) else made.copy()
+    result = m.adopt(made)
+    if is_array(result):
+        result.box.rows = name != "astype" and not args and not kwargs
+    return result
 
 
 calls.METHODS[0] = method
@@ -259,7 +269,11 @@ def _array(m: Machine, x: Any, dtype: Any = None, copy: Any = True, *, ndmin: in
     if rank < ndmin:
         wide = (*(1,) * (ndmin - rank), *(shape_of(m, made) if rank else ()))
         made = call(m, np.reshape, [made, wide], {})
-    return call(m, np.copy, [made], {}) if is_array(x) and (made is x or rank < ndmin) and copy else made
+    if is_array(x):
+        return call(m, np.copy, [made], {}) if (made is x or rank < ndmin) and copy else made
+    if is_array(made) and not made.path:
+        made.box.rows = kwargs.get("order", "K") in ("K", "C")
+    return made
 
 
 @meaning_of(np.asarray, np.asanyarray)

@@ -58,12 +58,14 @@ class Box:
     held     whether it belongs to an object that was made in the walk: writing it is left to a plain run
     maybe    boxes that may share memory with this one, which is among theirs
     kept     who else keeps it, out of sight: it must not be written any more
+    rows     whether its elements surely follow each other in memory, the last axis first
     """
 
     kind: str
     origin: str = ""
     kept: str = ""
     held: bool = False
+    rows: bool = False
     maybe: set[Box] = field(default_factory=set)
 
     def relate(self, others: Iterable[Box]) -> None:
@@ -122,11 +124,19 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
+class Reshaped:
+    """All elements of an array of shape `sizes`, in another shape: where no element has to move for that."""
+
+    sizes: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Ref:
     """A reference to a box; of an array, to a part of it."""
 
     box: Box
-    path: tuple[Part, ...] = ()
+    path: tuple[Part | Reshaped, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +295,9 @@ def same(a: Any, b: Any) -> bool:
     return False
 
 
-def _same_part(a: Part, b: Part) -> bool:
+def _same_part(a: Part | Reshaped, b: Part | Reshaped) -> bool:
+    if isinstance(a, Reshaped) or isinstance(b, Reshaped):
+        return isinstance(a, Reshaped) and isinstance(b, Reshaped) and (a.sizes, a.shape) == (b.sizes, b.shape)
     if a.order != b.order or len(a.entries) != len(b.entries):
         return False
     for x, y in zip(a.entries, b.entries, strict=True):

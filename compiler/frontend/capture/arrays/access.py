@@ -24,7 +24,7 @@ from ...promotion import as_operand, check_ints, conform
 from ...sizes import Length, typed
 from ..machine import Machine
 from ..selections.selected import Selection
-from ..values import At, Grown, Part, Ref, Span, is_array, is_list, is_scalar
+from ..values import At, Grown, Part, Ref, Reshaped, Span, is_array, is_list, is_scalar
 from .parts import compose, is_open, native, part_of
 
 ALL = slice(None)
@@ -57,8 +57,10 @@ def read(m: Machine, ref: Ref) -> Array | np.ndarray:
     return found
 
 
-def read_part(m: Machine, x: Array | np.ndarray, part: Part) -> Array | np.ndarray:
-    """x at a basic index."""
+def read_part(m: Machine, x: Array | np.ndarray, part: Part | Reshaped) -> Array | np.ndarray:
+    """x at a basic index, or in another shape."""
+    if isinstance(part, Reshaped):
+        return x.reshape(part.shape) if isinstance(x, np.ndarray) else Array(m.now, m.value(x)).reshape(part.shape)
     starts = [e.index if isinstance(e, At) else e.start for e in part.entries]
     if not any(isinstance(s, Array) for s in starts):
         if isinstance(x, np.ndarray):
@@ -110,8 +112,10 @@ def _access(m: Machine, part: Part) -> tuple[tuple[int, ...], tuple[int, ...], d
     return tuple(axes), tuple(widths), more, at
 
 
-def write_part(m: Machine, x: Array | np.ndarray, part: Part, v: Any) -> Array | np.ndarray:
+def write_part(m: Machine, x: Array | np.ndarray, part: Part | Reshaped, v: Any) -> Array | np.ndarray:
     """x with v, of the part's shape, in its place."""
+    if isinstance(part, Reshaped):
+        return v.reshape(part.sizes) if isinstance(v, np.ndarray) else Array(m.now, m.value(v)).reshape(part.sizes)
     starts = [e.index if isinstance(e, At) else e.start for e in part.entries]
     if isinstance(x, np.ndarray) and isinstance(v, np.ndarray) and not any(isinstance(s, Array) for s in starts):
         made = x.copy()
@@ -171,9 +175,10 @@ Registered by the module that knows selections.
 """
 
 
-def view(m: Machine, ref: Ref, part: Part) -> Ref:
-    if ref.path:
-        one = compose(m, ref.path[-1], part)
+def view(m: Machine, ref: Ref, part: Part | Reshaped) -> Ref:
+    last = ref.path[-1] if ref.path else None
+    if isinstance(last, Part) and isinstance(part, Part):
+        one = compose(m, last, part)
         if one is not None:
             return Ref(ref.box, (*ref.path[:-1], one))
     return Ref(ref.box, (*ref.path, part))

@@ -17,9 +17,13 @@ from .parts import native
 @meaning_of(np.full)
 def _full(m: Machine, shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if not traced(fill_value):
-        return m.adopt(native(m, lambda: np.full(shape, fill_value, dtype, **kwargs)))
-    whole = call(m, np.broadcast_to, [call(m, np.asarray, [fill_value, dtype], {}), shape], {})
-    return call(m, np.copy, [whole], {})
+        made = m.adopt(native(m, lambda: np.full(shape, fill_value, dtype, **kwargs)))
+    else:
+        whole = call(m, np.broadcast_to, [call(m, np.asarray, [fill_value, dtype], {}), shape], {})
+        made = call(m, np.copy, [whole], {})
+    if is_array(made):
+        made.box.rows = kwargs.get("order", "C") == "C"
+    return made
 
 
 @meaning_of(np.full_like)

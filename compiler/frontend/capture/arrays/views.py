@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...sizes import Length
 from ..calls import NATIVE, attribute, call, lower, meaning_of
 from ..containers.listed import has_traced
 from ..machine import Machine
-from ..values import At, Part, Ref, Span, is_array
+from ..values import At, Part, Ref, Reshaped, Span, is_array
 from .access import get_array, read, set_array, shape_of, view, wrap
 from .parts import native
 
@@ -29,7 +30,7 @@ def moved_axes(m: Machine, move: Callable[..., Any], x: Any, *args: Any, **kwarg
     if not is_array(x) or has_traced(low) or has_traced(named):
         return NATIVE[0](m, move, [x, *args], kwargs)
     made = _moved(m, x, lambda a: move(a, *low, **named))
-    return made if made.path[-1].order else get_array(m, made, ())
+    return made if made.path[-1].shape else get_array(m, made, ())
 
 
 def _moved(m: Machine, ref: Ref, move: Callable[[np.ndarray], np.ndarray]) -> Ref:
@@ -108,6 +109,51 @@ def _expanded(m: Machine, a: Any, axis: Any) -> Any:
     return get_array(m, a, tuple([None if n == 1 else slice(None) for n in low]))
 
 
+def reshaped(m: Machine, ref: Any, shape: Any) -> Ref | None:
+    """An array in another shape, a view; None if it is not known to be one, or to which sizes."""
+    if not is_array(ref) or not ref.box.rows or has_traced([shape]):
+        return None
+    sizes = shape_of(m, ref)
+    if any(isinstance(n, Length) for n in (*m.content(ref.box).shape, *sizes)) or 0 in sizes:
+        return None
+    try:
+        made = np.reshape(_laid(m, ref), lower(m, shape), copy=False)
+    except (ValueError, TypeError):  # it is a copy, or an error that NumPy's function says
+        return None
+    return view(m, ref, Reshaped(sizes, made.shape))
+
+
+def _laid(m: Machine, ref: Ref) -> np.ndarray:
+    """An array of bytes whose elements lie as those of a view do, from wherever; they must not be touched."""
+    shape = tuple(m.content(ref.box).shape)
+    strides = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
+    made = np.lib.stride_tricks.as_strided(np.zeros((), np.uint8), shape, strides)
+    for part in ref.path:
+        if isinstance(part, Reshaped):
+            made = np.reshape(made, part.shape, copy=False)
+            continue
+        index = [0 if isinstance(e, At) else slice(*_span(e)) for e in part.entries]
+        made = made[tuple(index)].transpose(part.moved)[tuple([None if k is None else slice(None) for k in part.order])]
+    return made
+
+
+def _span(e: Span) -> tuple[int, int | None, int]:
+    """The first elements of an axis that are as far apart as those of a span."""
+    return (0, e.count * e.step, e.step) if e.step > 0 else ((e.count - 1) * -e.step, None, e.step)
+
+
+@meaning_of(np.reshape)
+def _reshape(m: Machine, a: Any, *args: Any, **kwargs: Any) -> Any:
+    made = reshaped(m, a, args[0]) if len(args) == 1 and not kwargs else None
+    return NATIVE[0](m, np.reshape, [a, *args], kwargs) if made is None else made
+
+
+@meaning_of(np.ravel)
+def _ravel(m: Machine, a: Any, *args: Any, **kwargs: Any) -> Any:
+    made = None if args or kwargs else reshaped(m, a, -1)
+    return NATIVE[0](m, np.ravel, [a, *args], kwargs) if made is None else made
+
+
 def stored_into(m: Machine, into: ast.expr, set_item: Callable[..., None]) -> tuple[Any, Callable[..., None]]:
     """What `into[key] = value` stores into, and how: of a.flat it is a."""
     if not isinstance(into, ast.Attribute) or into.attr != "flat":
@@ -124,4 +170,4 @@ def _set_flat(set_item: Callable[..., None], m: Machine, ref: Ref, key: Any, val
     set_array(m, ref, Ellipsis, call(m, np.reshape, [row, shape_of(m, ref)], {}))
 
 
-__all__ = ["cut", "moved_axes", "stored_into"]
+__all__ = ["cut", "moved_axes", "reshaped", "stored_into"]
