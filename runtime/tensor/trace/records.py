@@ -184,16 +184,16 @@ Tape.remember, Tape.recall = remember, recall  # type: ignore[method-assign]
 
 
 def stand_in(tape: Tape, n: int, program: Program, t: Any) -> Any:
-    """A tensor in the place of one that was an argument: with its history, but without its value."""
+    """A tensor in the place of one that was an argument: with its history, but without its value.
+
+    t   the argument, where a node of the trace began: at a history, or at a leaf, which it was then, whatever it is now
+    """
     kind = program.kinds[n]
     made: Any = wrap(tape.cell_at(program.number(n), kind))
-    if t is not None:
-        made._flags = t._flags & LEAF
-        edge = t._edge()
-        if t._node is not None:
-            made._node, made._index = t._node, t._index
-        elif edge is not None:
-            made._accumulator, made._kept = ref(edge[0]), edge[0]
+    if t is not None and t._node is not None:
+        made._flags, made._node, made._index = t._flags & LEAF, t._node, t._index
+    elif t is not None and (edge := t._leaf_edge()) is not None:
+        made._flags, made._accumulator, made._kept = LEAF, ref(edge[0]), edge[0]
     return made
 
 
