@@ -261,6 +261,7 @@ def memory_of(x: Any) -> tuple[Any, np.ndarray, np.ndarray]:
     """Whose memory it is of which a tensor shows a part, all of that memory in a row, and the part."""
     tapes.tape.catch_up()  # a call that shares its memory may be on the tape only
     tell_alias(x)
+    x._tell()  # a part of plain data that waits is a view of it from now on
     array, storage = x._array(), x._storage
     whole = array if storage is None else storage.value()
     whole = np.ascontiguousarray(whole).reshape(whole.shape)

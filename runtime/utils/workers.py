@@ -69,6 +69,7 @@ class _Outgoing(ForkingPickler):
                 " another. Call detach() on it in the dataset or in collate_fn, or use num_workers=0"
             )
         tensor: Any = obj
+        tensor._tell()
         array, storage = tensor._array(), tensor._storage
         if storage is None or math.prod(storage.shape()) <= array.size:
             return NotImplemented

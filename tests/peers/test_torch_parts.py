@@ -143,3 +143,12 @@ def test_products_and_comparisons_of_plain_rows_record_nothing() -> None:
         assert float(weights[i, i]) == 1
     assert tapes.tape.count == 0 and weights._storage is None and state._storage is None
     assert state.tolist() == [-1, -1, 1, 1]
+
+
+def test_a_part_requires_what_its_tensor_requires_by_now():
+    for t in (pullback, torch):
+        x = t.zeros(4)
+        part = x[1:3]
+        assert not part.requires_grad
+        x.add_(t.ones(4, requires_grad=True))
+        assert part.requires_grad and part.grad_fn is not None

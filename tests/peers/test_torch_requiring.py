@@ -276,3 +276,9 @@ def test_programs_at_random(seed: int):
         for _ in range(4):
             program.insert(rng.randrange(len(program)), rng.choice(ACTIONS))
     check(program, 12)
+
+
+def test_programs_one_after_another():
+    """Traces of one are known to the next, whose leaves require something else when nodes of them are made."""
+    for seed in range(2017, 2025):
+        test_programs_at_random(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakSet, ref
+from weakref import ref
 
 import numpy as np
 
@@ -42,7 +42,6 @@ class Record:
         """The node of a value and the number of the result that it is."""
         if self.nodes is None:
             self.nodes = self._made()
-            histories.discard(self)
         return self.nodes.get(number, (None, 0))
 
     def restore(self, t: Any, number: int) -> None:
@@ -112,10 +111,6 @@ class Record:
         return nodes
 
 
-histories: WeakSet[Record] = WeakSet()
-"""Records of traces whose nodes can still be made, of what leaves require now: before that changes, they are made."""
-
-
 def remember(tape: Tape, plan: Any, late: list[Any], kept: Kept | None = None) -> list[Any]:
     """What is needed of a trace that is about to end, as native code notes it: a state, numbers, their values ...
 
@@ -141,9 +136,7 @@ def remember(tape: Tape, plan: Any, late: list[Any], kept: Kept | None = None) -
             if n in program.views.origins:
                 tape.value(n)._origin = program.views.origins[n]
     if kept is not None:
-        record = Record(plan.state, plan.held, tape.pick(plan.held), kept)
-        histories.add(record)
-        return [record]
+        return [Record(plan.state, plan.held, tape.pick(plan.held), kept)]
     return [plan.state, plan.held, *tape.pick(plan.held)]
 
 

@@ -18,7 +18,7 @@ from ..reverse.in_parts import back_in_parts, note_hooks, watch_result
 from ..reverse.known_backward import follow_back
 from ..reverse.modes import mode, watch
 from ..reverse.nodes import AccumulateGrad, Edge, Node
-from ..trace import records  # gives tapes what they remember, too
+from ..trace import records  # noqa: F401 - gives tapes what they remember
 from ..trace.crowd import crowd
 from ..trace.locks import visited, wait_for
 from ..trace.opened import tape_of
@@ -116,8 +116,6 @@ class History(Operators):
 
     def _moved(self) -> None:
         """From now on the tensor is another one to the tape, if it stands there."""
-        for record in [each for each in records.histories if any(t is self for t in each.tensors)]:
-            record.place(0)
         tape, known = tapes.tape, not (self._is_late or crowd.on)
         stands = not known or tape_of(self._serial) is not None or tape.number_of(self._cell) is not None
         if stands and tape.caught is not tape.state:

@@ -33,8 +33,8 @@ def requires(tensor: Any) -> bool:
     """Whether gradients flow into the tensor."""
     if tensor._flags & HISTORY and not tensor._flags & SPECIAL:
         return True
-    if type(tensor._key) is tuple:
-        return False  # a part of plain data that waits, which stays no more than a place
+    if type(tensor._key) is tuple and not requires(tensor._owner):
+        return False  # a part of plain data that waits stays no more than a place
     tensor._read()
     base = tensor._base
     if tensor._node is None and base is not None and (tensor._origin == NO_GRAD or not tensor._requires):
