@@ -18,10 +18,15 @@ somebody asks, and how the values of a state are computed.
     replay        kernels that run whole traces on the tape's values
     types         the same as heap types of the interpreter
     library       the LLVM text as code in memory
-    *_text        the text: collect (garbage), tensor, cell, arrays (of dead cells), late, tape, tape_methods and notes;
-                  compare, class, reclaim, any and match (is it that call?), give and renew (what it does), place,
-                  pattern, call, operator; inputs, results, replay, rerun, launch; gradients (for optimisers), item (a
-                  tensor's number), forward (calls of modules)
+    snippets      lines of text that occur again and again
+
+and the text, by what it is about:
+
+    objects       collect (garbage), tensor, cell, arrays (of dead cells), late, tape, tape_methods and notes
+    calls         compare, class, reclaim, any and match (is it that call?), give and renew (what it does), place,
+                  pattern, call, operator
+    runs          inputs, results, replay, rerun, launch; gradients (for optimisers), item (a tensor's number),
+                  forward (calls of modules)
 """
 
 from .layout import BOUND, Give, Need, Range, Search, Source, words
