@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pullback import grad, jit
+from pullback import grad, hessian, jit, jvp, vmap
 from pullback.compiler.ir.graph import Graph, evaluate
 from pullback.compiler.ir.text import show
 from pullback.compiler.ir.verify import verify
@@ -204,6 +204,34 @@ def test_second_derivatives(name: str) -> None:
 
 
 # ---- what is found
+
+
+TREE = """
+def f(p):
+    n = 20
+    up = np.exp(p[2] / n)
+    down = 1 / up
+    chance = (np.exp(p[1] / n) - down) / (up - down)
+    v = np.maximum(1.05 - p[0] * up ** np.arange(n + 1) * down ** np.arange(n, -1, -1), 0.0)
+    for k in range(n - 1, -1, -1):
+        worth = 1.05 - p[0] * up ** np.arange(k + 1) * down ** np.arange(k, -1, -1)
+        v = np.maximum(np.exp(-p[1] / n) * (chance * v[1:] + (1 - chance) * v[:-1]), worth)
+    return v[0]
+"""
+
+
+def test_functions_within_a_trace_are_rolled_before_they_are_differentiated() -> None:
+    """A tree of options: rounds of a derivative, whose arrays grow and are put together, would be less alike."""
+    f, p, h = define(TREE), np.array([1.0, 0.03, 0.5]), 1e-5
+    slope, bent = grad(f), hessian(f)
+    want = np.stack([(slope(p + h * e) - slope(p - h * e)) / (2 * h) for e in np.eye(3)])
+    np.testing.assert_allclose(bent(p), want, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(jvp(f, (p,), (np.ones(3),))[1], slope(p).sum(), rtol=1e-12)
+    both = vmap(grad(f))
+    np.testing.assert_allclose(both(np.stack([p, p * 1.1])), [slope(p), slope(p * 1.1)], rtol=1e-12)
+    for derived, args, most in ((bent, (p,), 3000), (both, (np.stack([p, p]),), 1000)):  # of 13,800 and 4,600
+        lines = [line for line in str(derived.ir("graph", *args)).splitlines() if "=" in line]
+        assert len(lines) < most and any("scan" in line for line in lines)
 
 
 def test_numbers_that_follow_a_rule_need_no_table() -> None:

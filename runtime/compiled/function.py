@@ -340,7 +340,7 @@ class Function(Again, Binding, ByName, Foreign, Inside, Varying, NativeFunction)
 
     def _inline(self, now: tracing.Tracing, traced: Trace, leaves: list[Any]) -> Any:
         """Put the derived graph into the one that is being traced: it was made for that alone."""
-        graph, result = self.plan.derive(traced, self)
+        graph, result = self.plan.derive(traced := rerolled(traced), self)  # the rounds of a derivative are less alike
         given = [*leaves, *traced.extras]
         args = [conform(now, x, p.type.numpy, p.type.shape) for x, p in zip(given, traced.graph.params, strict=True)]
         now.builder.where = tracing.user_line()
