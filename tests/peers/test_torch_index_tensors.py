@@ -45,3 +45,22 @@ def test_a_view_by_a_place_in_a_tensor_is_a_view() -> None:
         assert row._base is h and h.tolist() == [[2, 2], [10, 10], [3, 3]]
         h.sum().backward()
         assert x.grad.tolist() == [[2, 2], [10, 10], [2, 2]]
+
+
+class _Two:
+    def __index__(self) -> int:
+        return 2
+
+
+BOUNDS = {"object": _Two(), "float": 1.5, "text": "a", "array": np.array(1), "bool": True}
+
+
+@pytest.mark.parametrize("bound", BOUNDS.values(), ids=BOUNDS)
+def test_bounds_that_are_no_ints(bound: Any) -> None:
+    found = []
+    for t in (pullback, torch):
+        try:
+            found.append(t.arange(5.0)[bound:].tolist())
+        except TypeError:
+            found.append("TypeError")
+    assert found[0] == found[1]

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +81,9 @@ def _by_value(k: Any) -> Any:
     if _is_array(k):
         return wrap(cell_of(k.copy()))
     if type(k) is slice:
-        return k if _is_plain(k) else slice(_bound(k.start), _bound(k.stop), _bound(k.step))
+        bounds = k.start, k.stop, k.step
+        made = tuple(map(_bound, bounds))
+        return k if all(map(is_, made, bounds)) else slice(*made)
     if not isinstance(k, Core) or k._kind_of().dtype not in INDICES:
         return k
     if not k._kind_of().shape:
